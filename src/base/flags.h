@@ -1,0 +1,49 @@
+// Flags: command lines in the GNU form (--name=value, --name value), with subcommands, generated help and exact errors.
+// The one place that knows the parsing library.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mainstay {
+
+class Flags {
+ public:
+  Flags(std::string program, std::string description);
+  ~Flags();
+
+  // Each variable keeps its present value as the default, which the help prints.
+  Flags& add(const std::string& name, std::string& variable, const std::string& help);
+  Flags& add(const std::string& name, int& variable, const std::string& help);
+  Flags& add(const std::string& name, double& variable, const std::string& help);
+  // --x, --x=true, --x=false, as Go's pflag; never takes the next word.
+  Flags& add(const std::string& name, bool& variable, const std::string& help);
+  // Go duration text.
+  Flags& add(const std::string& name, Duration& variable, const std::string& help);
+  // Commas and repetition.
+  Flags& add(const std::string& name, std::vector<std::string>& variable, const std::string& help);
+  // One of a closed set.
+  Flags& addChoice(const std::string& name, std::string& variable, std::vector<std::string> choices, const std::string& help);
+  // Positional: required unless `optional`.
+  Flags& addArgument(const std::string& name, std::string& variable, const std::string& help, bool optional = false);
+  // Accepted, not shown in the help.
+  Flags& addHidden(const std::string& name, std::string& variable);
+
+  // A subcommand with flags of its own; `run` gives the exit code.
+  Flags& command(const std::string& name, const std::string& description, std::function<int()> run = {});
+
+  // Parses and runs the chosen subcommand. --help and --version print and return 0. A wrong command line prints what is
+  // wrong, how it is used, and returns 2. nullopt: parsed, and there was no subcommand to run (main goes on).
+  std::optional<int> parse(int argc, const char* const* argv);
+
+ private:
+  struct Impl;
+  explicit Flags(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mainstay

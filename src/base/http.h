@@ -1,0 +1,40 @@
+// What HTTP client and server share.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mainstay {
+
+// Header names compare without case.
+struct CaseLess {
+  bool operator()(std::string_view a, std::string_view b) const;
+  using is_transparent = void;
+};
+using HttpHeaders = std::map<std::string, std::string, CaseLess>;
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string target;  // client: a whole URL; server: path with query as it came ("/api/v1/nodes?watch=1")
+  HttpHeaders headers;
+  std::string body;
+};
+
+struct HttpResponse {
+  int status = 200;
+  HttpHeaders headers;
+  std::string body;
+};
+
+using Query = std::vector<std::pair<std::string, std::string>>;
+// "a=1&b=%20": percent-decoded on the way in, encoded on the way out ("" for an empty query).
+Query parseQuery(std::string_view text);
+std::string formatQuery(const Query& query);
+std::string percentEncode(std::string_view text);
+// First value of a key; "" when absent.
+std::string queryValue(const Query& query, std::string_view key);
+
+}  // namespace mainstay
