@@ -30,7 +30,7 @@ struct Toleration {
   std::string key;  // "" with Exists = every taint
   std::string op = "Equal";
   std::string value;
-  std::string effect;  // "" = every effect
+  std::string effect;                   // "" = every effect
   std::optional<std::int64_t> seconds;  // tolerationSeconds
   bool tolerates(const Taint& taint) const;
 };
@@ -74,7 +74,8 @@ struct Pod {
   Labels nodeSelector;
   std::vector<LabelSelector> nodeAffinity;  // required terms: one must match; none = no demand
   std::vector<Toleration> tolerations;
-  Resources requests;  // the scheduler's sum: containers (at least the largest init container), plus "pods": 1
+  Resources
+      requests;  // the scheduler's sum: containers (at least the largest init container), plus "pods": 1
   std::vector<Condition> conditions;
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool ownedByDaemonSet() const;

@@ -1,6 +1,6 @@
-// Every label, taint, annotation, condition and field-manager name that Mainstay reads or writes, in one place.
-// The sagemaker.amazonaws.com literals are those of SageMaker HyperPod on EKS, so that its users' job files, command
-// lines and dashboards work unchanged.
+// Every label, taint, annotation, condition and field-manager name that Mainstay reads or writes, in one
+// place. The sagemaker.amazonaws.com literals are those of SageMaker HyperPod on EKS, so that its users' job
+// files, command lines and dashboards work unchanged.
 #pragma once
 
 namespace mainstay::api {
@@ -25,9 +25,11 @@ inline constexpr char kMaxRetryAnnotation[] = "sagemaker.amazonaws.com/job-max-r
 inline constexpr char kGroup[] = "mainstay.dev";
 inline constexpr char kGroupVersion[] = "mainstay.dev/v1alpha1";
 inline constexpr char kFindingsAnnotation[] = "mainstay.dev/findings";
-inline constexpr char kRecoveryAnnotation[] = "mainstay.dev/recovery";    // on a node: the open incident, marks our writes
-inline constexpr char kCordonedAnnotation[] = "mainstay.dev/cordoned";    // "true": we cordoned this node
-inline constexpr char kResumeAnnotation[] = "mainstay.dev/resume";        // on a job: JSON {retry, incidents, phase, since}
+inline constexpr char kRecoveryAnnotation[] =
+    "mainstay.dev/recovery";  // on a node: the open incident, marks our writes
+inline constexpr char kCordonedAnnotation[] = "mainstay.dev/cordoned";  // "true": we cordoned this node
+inline constexpr char kResumeAnnotation[] =
+    "mainstay.dev/resume";  // on a job: JSON {retry, incidents, phase, since}
 
 // --- Others we look at ---
 inline constexpr char kKueueQueueLabel[] = "kueue.x-k8s.io/queue-name";

@@ -1,5 +1,5 @@
-// What every Kubernetes object has, and where its kind lives. Slim: only the fields that we use; unknown fields survive
-// our writes because we patch.
+// What every Kubernetes object has, and where its kind lives. Slim: only the fields that we use; unknown
+// fields survive our writes because we patch.
 #pragma once
 
 #include <map>
@@ -67,7 +67,8 @@ extern const Resource kRecoveryPolicies;
 extern const Resource kNodeRecoveries;
 extern const Resource kCustomResourceDefinitions;
 
-// "a=b,c!=d,e in (f,g),!h,i": the label selector's text form, and the object form {matchLabels, matchExpressions}.
+// "a=b,c!=d,e in (f,g),!h,i": the label selector's text form, and the object form {matchLabels,
+// matchExpressions}.
 struct LabelRequirement {
   enum class Op { kIn, kNotIn, kExists, kDoesNotExist };
   std::string key;

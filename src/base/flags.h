@@ -1,5 +1,5 @@
-// Flags: command lines in the GNU form (--name=value, --name value), with subcommands, generated help and exact errors.
-// The one place that knows the parsing library.
+// Flags: command lines in the GNU form (--name=value, --name value), with subcommands, generated help and
+// exact errors. The one place that knows the parsing library.
 #pragma once
 
 #include <functional>
@@ -27,17 +27,20 @@ class Flags {
   // Commas and repetition.
   Flags& add(const std::string& name, std::vector<std::string>& variable, const std::string& help);
   // One of a closed set.
-  Flags& addChoice(const std::string& name, std::string& variable, std::vector<std::string> choices, const std::string& help);
+  Flags& addChoice(const std::string& name, std::string& variable, std::vector<std::string> choices,
+                   const std::string& help);
   // Positional: required unless `optional`.
-  Flags& addArgument(const std::string& name, std::string& variable, const std::string& help, bool optional = false);
+  Flags& addArgument(const std::string& name, std::string& variable, const std::string& help,
+                     bool optional = false);
   // Accepted, not shown in the help.
   Flags& addHidden(const std::string& name, std::string& variable);
 
   // A subcommand with flags of its own; `run` gives the exit code.
   Flags& command(const std::string& name, const std::string& description, std::function<int()> run = {});
 
-  // Parses and runs the chosen subcommand. --help and --version print and return 0. A wrong command line prints what is
-  // wrong, how it is used, and returns 2. nullopt: parsed, and there was no subcommand to run (main goes on).
+  // Parses and runs the chosen subcommand. --help and --version print and return 0. A wrong command line
+  // prints what is wrong, how it is used, and returns 2. nullopt: parsed, and there was no subcommand to run
+  // (main goes on).
   std::optional<int> parse(int argc, const char* const* argv);
 
  private:

@@ -1,5 +1,5 @@
-// HttpClient: all HTTP that leaves Mainstay (libcurl). Keep-alive pool, TLS verified, proxies by environment unless told
-// otherwise, streaming bodies that stop at once when asked.
+// HttpClient: all HTTP that leaves Mainstay (libcurl). Keep-alive pool, TLS verified, proxies by environment
+// unless told otherwise, streaming bodies that stop at once when asked.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,8 @@ struct RetryPolicy {
   Duration maxWait = std::chrono::seconds(10);
   double factor = 2;
   double jitter = 0.2;  // share of the wait that is random
-  // Wait before attempt `next` (2, 3, ...); `random` in [0, 1). A server's Retry-After is honoured as the least wait.
+  // Wait before attempt `next` (2, 3, ...); `random` in [0, 1). A server's Retry-After is honoured as the
+  // least wait.
   Duration waitBefore(int next, double random, std::optional<Duration> retryAfter) const;
 };
 
@@ -42,12 +43,13 @@ class HttpClient {
   explicit HttpClient(HttpClientOptions options);
   ~HttpClient();
 
-  // Any status that arrives is a response; only transport troubles are errors (kUnavailable, kDeadlineExceeded, kCancelled).
+  // Any status that arrives is a response; only transport troubles are errors (kUnavailable,
+  // kDeadlineExceeded, kCancelled).
   Result<HttpResponse> send(const HttpRequest& request, Deadline deadline, std::stop_token stop = {});
 
-  // `onHead` once with status and headers (body empty); then `onData` per chunk; returning false from either ends the
-  // call with kCancelled. No deadline on the whole; `idleLimit` without a byte ends it with kDeadlineExceeded. A request to
-  // stop is obeyed within milliseconds, also while nothing arrives.
+  // `onHead` once with status and headers (body empty); then `onData` per chunk; returning false from either
+  // ends the call with kCancelled. No deadline on the whole; `idleLimit` without a byte ends it with
+  // kDeadlineExceeded. A request to stop is obeyed within milliseconds, also while nothing arrives.
   Result<> stream(const HttpRequest& request, std::function<bool(const HttpResponse&)> onHead,
                   std::function<bool(std::string_view)> onData, Duration idleLimit, std::stop_token stop);
 

@@ -1,5 +1,5 @@
-// HttpServer: a small HTTP/1.1 server on Boost.Beast, plain text, for loopback: status pages, metrics, the local cluster.
-// One thread per connection; limits on header, body, connections and slow clients.
+// HttpServer: a small HTTP/1.1 server on Boost.Beast, plain text, for loopback: status pages, metrics, the
+// local cluster. One thread per connection; limits on header, body, connections and slow clients.
 #pragma once
 
 #include <functional>
@@ -17,13 +17,14 @@ struct HttpServerOptions {
   int port = 0;  // 0 = any free one
   std::size_t maxHeader = 64u << 10;
   std::size_t maxBody = 8u << 20;
-  int maxConnections = 1024;  // one more is answered 503 and closed
+  int maxConnections = 1024;                         // one more is answered 503 and closed
   Duration readTimeout = std::chrono::seconds(30);   // a request that takes longer to arrive
   Duration idleTimeout = std::chrono::seconds(120);  // keep-alive without a request
   Duration writeTimeout = std::chrono::seconds(30);  // a client that does not read
 };
 
-// The answer to one request: either one whole response, or a head and chunks. Used by the handler's thread only.
+// The answer to one request: either one whole response, or a head and chunks. Used by the handler's thread
+// only.
 class HttpReply {
  public:
   virtual ~HttpReply() = default;

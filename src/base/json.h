@@ -19,8 +19,8 @@ using Json = boost::json::value;
 using JsonObject = boost::json::object;
 using JsonArray = boost::json::array;
 
-// Parses one document: at most 64 levels deep, no trailing text, no comments, last duplicate key wins (as Go). The error
-// names line and column.
+// Parses one document: at most 64 levels deep, no trailing text, no comments, last duplicate key wins (as
+// Go). The error names line and column.
 Result<Json> parseJson(std::string_view text);
 
 // Compact text; keys in the object's own order.
@@ -28,7 +28,8 @@ std::string toText(const Json& value);
 // Two-space indent, for people and `-o json`.
 std::string toPrettyText(const Json& value);
 
-// Pointer access for trusted shapes: nullptr when any step is absent or not an object. find(node, "spec", "taints").
+// Pointer access for trusted shapes: nullptr when any step is absent or not an object. find(node, "spec",
+// "taints").
 const Json* findMember(const Json& value, std::string_view key);
 template <class... Keys>
 const Json* find(const Json& value, Keys... keys) {
@@ -52,11 +53,12 @@ struct SourcePlace {
   int column = 0;
 };
 
-// Errors of one document, all of them, each with its path: "spec.limits.perHour: expected an integer, found a string".
-// The place (line:column) is in front when the reader of the document knows it (YAML).
+// Errors of one document, all of them, each with its path: "spec.limits.perHour: expected an integer, found a
+// string". The place (line:column) is in front when the reader of the document knows it (YAML).
 class DecodeErrors {
  public:
-  explicit DecodeErrors(std::string file = "", std::function<SourcePlace(const std::string& path)> place = {});
+  explicit DecodeErrors(std::string file = "",
+                        std::function<SourcePlace(const std::string& path)> place = {});
   void add(const std::string& path, const std::string& message);
   bool empty() const { return lines_.empty(); }
   const std::vector<std::string>& lines() const { return lines_; }
@@ -69,8 +71,8 @@ class DecodeErrors {
   std::vector<std::string> lines_;
 };
 
-// A place in a document. Reading a wrong or missing value adds an error to the shared DecodeErrors and yields a default,
-// so that a decoder is a plain list of fields and the user sees all mistakes at once.
+// A place in a document. Reading a wrong or missing value adds an error to the shared DecodeErrors and yields
+// a default, so that a decoder is a plain list of fields and the user sees all mistakes at once.
 //
 //   DecodeErrors errors("policy.yaml");
 //   Cursor root(document, errors);

@@ -1,8 +1,10 @@
-// Structured log on standard error: a fixed message and key=value fields. Logfmt, or one JSON object per line (--log-format).
+// Structured log on standard error: a fixed message and key=value fields. Logfmt, or one JSON object per line
+// (--log-format).
 //
 //   logInfo("node isolated", {{"node", name}, {"recovery", recovery}});
 //
-// error: a person must look; warning: we degraded or retried out of budget; info: state changes only; debug: the rest.
+// error: a person must look; warning: we degraded or retried out of budget; info: state changes only; debug:
+// the rest.
 #pragma once
 
 #include <initializer_list>
@@ -26,8 +28,8 @@ struct LogField {
   LogField(std::string_view k, const Error& e) : key(k), value(e.toString()) {}
   LogField(std::string_view k, bool v) : key(k), value(v ? "true" : "false") {}
   template <class Number>
-    requires std::is_arithmetic_v<Number>
-  LogField(std::string_view k, Number v) : key(k), value(std::to_string(v)) {}
+  requires std::is_arithmetic_v<Number> LogField(std::string_view k, Number v)
+      : key(k), value(std::to_string(v)) {}
 };
 using LogFields = std::initializer_list<LogField>;
 

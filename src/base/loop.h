@@ -1,5 +1,5 @@
-// Loop: everything with a life of its own (agent core, controllers, local scheduler, kubelet, operator, cloud), written
-// so that one code path runs in real and in virtual time.
+// Loop: everything with a life of its own (agent core, controllers, local scheduler, kubelet, operator,
+// cloud), written so that one code path runs in real and in virtual time.
 #pragma once
 
 #include <map>
@@ -20,8 +20,9 @@ class Loop {
  public:
   virtual ~Loop() = default;
   virtual std::string_view name() const = 0;
-  // Does what is due at `now` and returns when it wants to run again at the latest (kNever: only when notified). Never
-  // waits for time to pass; calls to the API server carry their own short deadlines. Always called by one thread at a time.
+  // Does what is due at `now` and returns when it wants to run again at the latest (kNever: only when
+  // notified). Never waits for time to pass; calls to the API server carry their own short deadlines. Always
+  // called by one thread at a time.
   virtual TimePoint step(TimePoint now) = 0;
   // Raised by whatever feeds the loop (watch, channel, another loop): it is stepped soon.
   Signal& signal() { return signal_; }
@@ -59,8 +60,8 @@ class RealDriver final : public Driver {
   std::vector<Running> running_;  // guarded by mutex_
 };
 
-// One thread, no waiting: steps whatever is due or notified, in an order drawn from the seed, until nothing is; then time
-// jumps to the earliest wake-up. The same seed gives the same run.
+// One thread, no waiting: steps whatever is due or notified, in an order drawn from the seed, until nothing
+// is; then time jumps to the earliest wake-up. The same seed gives the same run.
 class VirtualDriver final : public Driver, public Clock {
  public:
   VirtualDriver(TimePoint start, std::uint64_t seed);

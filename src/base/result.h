@@ -1,8 +1,8 @@
 // Result<T>: a value or an Error that says what failed, where and why.
 //
-// Every fallible function of Mainstay returns one; exceptions of third parties are caught where they enter and turned
-// into an Error. Each layer adds one phrase of context ("reading rule file x.json"); the layer that decides what to do
-// about the failure logs it, once.
+// Every fallible function of Mainstay returns one; exceptions of third parties are caught where they enter
+// and turned into an Error. Each layer adds one phrase of context ("reading rule file x.json"); the layer
+// that decides what to do about the failure logs it, once.
 #pragma once
 
 #include <optional>
@@ -47,7 +47,8 @@ class [[nodiscard]] Error {
   std::optional<Duration> retryAfter() const { return retryAfter_; }
   Error& setRetryAfter(Duration wait);
 
-  // Adds what this layer was doing; the outermost phrase is printed first: "draining node-7: evicting pod x: ...".
+  // Adds what this layer was doing; the outermost phrase is printed first: "draining node-7: evicting pod x:
+  // ...".
   Error& with(std::string context) &;
   Error&& with(std::string context) &&;
 
@@ -97,9 +98,9 @@ void ignore(const Result<T>& result, std::string_view why) {
   declaration = *std::move(temporary)
 
 // MAINSTAY_TRY(writeNode(name));  returns the error, if any.
-#define MAINSTAY_TRY(expression)                                        \
-  do {                                                                  \
-    if (auto mainstayTry = (expression); !mainstayTry) {                \
-      return tl::make_unexpected(std::move(mainstayTry).error());       \
-    }                                                                   \
+#define MAINSTAY_TRY(expression)                                  \
+  do {                                                            \
+    if (auto mainstayTry = (expression); !mainstayTry) {          \
+      return tl::make_unexpected(std::move(mainstayTry).error()); \
+    }                                                             \
   } while (false)

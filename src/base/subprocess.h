@@ -1,4 +1,5 @@
-// Subprocess: a child in its own process group, with a deadline and bounded output, that never outlives its owner.
+// Subprocess: a child in its own process group, with a deadline and bounded output, that never outlives its
+// owner.
 #pragma once
 
 #include <sys/types.h>
@@ -49,15 +50,16 @@ class Subprocess {
 
 struct Output {
   ExitStatus status;
-  std::string text;        // standard output, then standard error interleaved as it came, cut at the limit
+  std::string text;  // standard output, then standard error interleaved as it came, cut at the limit
   bool truncated = false;
 };
 
-// Runs to the end and captures output, at most `limit` bytes. Past the deadline the whole group is killed: kDeadlineExceeded.
+// Runs to the end and captures output, at most `limit` bytes. Past the deadline the whole group is killed:
+// kDeadlineExceeded.
 Result<Output> run(const Command& command, Deadline deadline, std::size_t limit = 1 << 20);
 
-// This process's environment without what could point a child at somebody's real cluster or cloud account: KUBECONFIG,
-// KUBERNETES_SERVICE_*, AWS_* are left out.
+// This process's environment without what could point a child at somebody's real cluster or cloud account:
+// KUBECONFIG, KUBERNETES_SERVICE_*, AWS_* are left out.
 std::map<std::string, std::string> safeEnvironment();
 
 }  // namespace mainstay

@@ -21,8 +21,9 @@ class Clock {
   virtual TimePoint now() const = 0;
 };
 
-// Wall time at construction plus CLOCK_BOOTTIME since: it never jumps when someone sets the machine's clock, and it goes
-// on while the process is stopped or the machine sleeps, so a lease that ended meanwhile is seen to have ended.
+// Wall time at construction plus CLOCK_BOOTTIME since: it never jumps when someone sets the machine's clock,
+// and it goes on while the process is stopped or the machine sleeps, so a lease that ended meanwhile is seen
+// to have ended.
 class SteadyWallClock final : public Clock {
  public:
   SteadyWallClock();
@@ -50,13 +51,15 @@ class Deadline {
   std::chrono::steady_clock::time_point at_;
 };
 
-// RFC 3339 in UTC. formatTime: whole seconds, as Kubernetes' metav1.Time ("2026-11-29T20:14:07Z"); formatMicroTime: six
-// digits, as metav1.MicroTime. parseTime takes any fraction and offset; nullopt when it is not a time.
+// RFC 3339 in UTC. formatTime: whole seconds, as Kubernetes' metav1.Time ("2026-11-29T20:14:07Z");
+// formatMicroTime: six digits, as metav1.MicroTime. parseTime takes any fraction and offset; nullopt when it
+// is not a time.
 std::string formatTime(TimePoint time);
 std::string formatMicroTime(TimePoint time);
 std::optional<TimePoint> parseTime(std::string_view text);
 
-// Go's time.ParseDuration: signed decimals with ns, us, µs, ms, s, m, h, concatenated ("1h30m", "1.5h"); plain "0".
+// Go's time.ParseDuration: signed decimals with ns, us, µs, ms, s, m, h, concatenated ("1h30m", "1.5h");
+// plain "0".
 std::optional<Duration> parseDuration(std::string_view text);
 // Go's Duration.String to the microsecond: "5m0s", "1.5s", "300ms", "0s".
 std::string formatDuration(Duration span);

@@ -19,9 +19,9 @@ struct YamlDocument {
   DecodeErrors errors() const;
 };
 
-// Reads every document of a stream (--- separated; empty ones are skipped). YAML 1.2 core scalars: true/false, null,
-// integers, floats; everything quoted is a string. Bounded: 1 MiB, 64 levels, no more than 10,000 nodes after aliases are
-// expanded. Errors name file, line and column.
+// Reads every document of a stream (--- separated; empty ones are skipped). YAML 1.2 core scalars:
+// true/false, null, integers, floats; everything quoted is a string. Bounded: 1 MiB, 64 levels, no more than
+// 10,000 nodes after aliases are expanded. Errors name file, line and column.
 Result<std::vector<YamlDocument>> parseYaml(std::string_view text, const std::string& file);
 
 // Block style, two-space indent, for `-o yaml`.

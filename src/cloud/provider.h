@@ -1,4 +1,5 @@
-// Provider: the one door to whoever owns the machines. AWS, the local cloud, and later others pass one contract suite.
+// Provider: the one door to whoever owns the machines. AWS, the local cloud, and later others pass one
+// contract suite.
 #pragma once
 
 #include <optional>
@@ -45,9 +46,10 @@ class Provider {
   virtual Result<std::optional<Instance>> describe(const std::string& providerId) = 0;
   // kNotFound when there is no such group.
   virtual Result<Group> describeGroup(const std::string& group) = 0;
-  // SetInstanceHealth Unhealthy: the group terminates the instance and launches another. Idempotent by instance: reads
-  // first and does nothing when it is already unhealthy, ending or gone. `token` identifies the incident in the provider's
-  // log where the provider takes one. kFailedPrecondition with what to do when the instance cannot be replaced this way.
+  // SetInstanceHealth Unhealthy: the group terminates the instance and launches another. Idempotent by
+  // instance: reads first and does nothing when it is already unhealthy, ending or gone. `token` identifies
+  // the incident in the provider's log where the provider takes one. kFailedPrecondition with what to do when
+  // the instance cannot be replaced this way.
   virtual Result<> markUnhealthy(const std::string& providerId, const std::string& token) = 0;
   // Takes a mark back, while the instance is not yet ending (release).
   virtual Result<> markHealthy(const std::string& providerId) = 0;

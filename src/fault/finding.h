@@ -1,5 +1,6 @@
-// Finding: one fault of one node as the agent understood it, and what should be done about it. Travels from the agent to
-// the controller in the node annotation `mainstay.dev/findings`, in the same patch as its condition.
+// Finding: one fault of one node as the agent understood it, and what should be done about it. Travels from
+// the agent to the controller in the node annotation `mainstay.dev/findings`, in the same patch as its
+// condition.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +21,26 @@ std::optional<RepairAction> parseAction(std::string_view name);
 enum class Severity { kUnknown, kInfo, kWarning, kFatal };
 std::string_view severityName(Severity severity);
 
-// What makes a condition False again: evidence of recovery, a new boot, or only a new instance. The Neuron rules say
-// kInstance: a reboot does not launder a bad chip.
+// What makes a condition False again: evidence of recovery, a new boot, or only a new instance. The Neuron
+// rules say kInstance: a reboot does not launder a bad chip.
 enum class ClearOn { kEvidence, kBoot, kInstance };
 std::string_view clearOnName(ClearOn clearOn);  // evidence boot instance
 std::optional<ClearOn> parseClearOn(std::string_view name);
 
 struct Finding {
-  std::string id;             // stable over repetitions: "<rule>@<device>"
-  std::string type;           // node condition type, "NeuronHealth"
-  std::string reason;         // "NeuronHasError_DMA_ERROR"
-  std::string faultClass;     // "neuron", "gpu", ...; JSON key `class`; "" = not told
-  std::string device;         // "3", "0000:4e:00.0"; "" = the node
+  std::string id;                             // stable over repetitions: "<rule>@<device>"
+  std::string type;                           // node condition type, "NeuronHealth"
+  std::string reason;                         // "NeuronHasError_DMA_ERROR"
+  std::string faultClass;                     // "neuron", "gpu", ...; JSON key `class`; "" = not told
+  std::string device;                         // "3", "0000:4e:00.0"; "" = the node
   RepairAction action = RepairAction::kNone;  // what the rule proposes
-  std::string rule;           // "neuron-monitor.json#rules[3]"
-  std::uint64_t seq = 0;      // kernel log record of the first sight
+  std::string rule;                           // "neuron-monitor.json#rules[3]"
+  std::uint64_t seq = 0;                      // kernel log record of the first sight
   std::string bootId;
   TimePoint first{};
   TimePoint last{};
   std::uint64_t count = 1;
-  std::string line;           // at most 256 bytes, valid UTF-8
+  std::string line;  // at most 256 bytes, valid UTF-8
 };
 
 // Bounds of the annotation: the newest 20 findings, at most 16 KiB of JSON.

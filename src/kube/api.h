@@ -1,8 +1,10 @@
-// Api: the one door to a Kubernetes API server. Two implementations: HTTP (kube/http_api.h) and, in the local cluster, a
-// direct call into the same request handler. Wrappers put faults and crashes in between (kube/testing.h).
+// Api: the one door to a Kubernetes API server. Two implementations: HTTP (kube/http_api.h) and, in the local
+// cluster, a direct call into the same request handler. Wrappers put faults and crashes in between
+// (kube/testing.h).
 //
-// Typed helpers are free functions below; everything is blocking, with a deadline, and fails with the Status that the
-// server sent: kNotFound, kAlreadyExists, kConflict, kGone, kResourceExhausted (with retryAfter), ...
+// Typed helpers are free functions below; everything is blocking, with a deadline, and fails with the Status
+// that the server sent: kNotFound, kAlreadyExists, kConflict, kGone, kResourceExhausted (with retryAfter),
+// ...
 #pragma once
 
 #include <functional>
@@ -36,12 +38,13 @@ struct WatchEvent {
   Json object;
 };
 
-// An open watch. Pulled: poll never waits; the Signal given at opening is raised when there is something to pull.
+// An open watch. Pulled: poll never waits; the Signal given at opening is raised when there is something to
+// pull.
 class WatchStream {
  public:
   virtual ~WatchStream() = default;
-  // What has come since the last poll, in order. An error ends the stream: kGone = list again; kUnavailable = it broke or
-  // ended, resume from the last resourceVersion.
+  // What has come since the last poll, in order. An error ends the stream: kGone = list again; kUnavailable =
+  // it broke or ended, resume from the last resourceVersion.
   virtual Result<std::vector<WatchEvent>> poll() = 0;
 };
 
@@ -51,7 +54,8 @@ class Api {
   // The answer's body (an object, a list, a Status) for 2xx, else the error.
   virtual Result<Json> call(const ApiRequest& request, Deadline deadline) = 0;
   // GET with watch=true and allowWatchBookmarks=true. `signal` must outlive the stream.
-  virtual Result<std::unique_ptr<WatchStream>> watch(const std::string& path, Query query, Signal& signal) = 0;
+  virtual Result<std::unique_ptr<WatchStream>> watch(const std::string& path, Query query,
+                                                     Signal& signal) = 0;
 };
 
 // The default bound on one call; a step that makes several gives each its own.
@@ -67,8 +71,9 @@ Result<Json> create(Api& api, const api::Resource& resource, const std::string& 
 // Replaces; the object's resourceVersion guards.
 Result<Json> update(Api& api, const api::Resource& resource, const Json& object, std::string_view manager,
                     const std::string& subresource = "");
-Result<Json> patch(Api& api, const api::Resource& resource, const std::string& ns, const std::string& name, Body kind,
-                   const Json& patch, std::string_view manager, const std::string& subresource = "");
+Result<Json> patch(Api& api, const api::Resource& resource, const std::string& ns, const std::string& name,
+                   Body kind, const Json& patch, std::string_view manager,
+                   const std::string& subresource = "");
 // Preconditions: the UID must be this one (unless ""). `grace` in seconds; nullopt = the object's own.
 Result<> remove(Api& api, const api::Resource& resource, const std::string& ns, const std::string& name,
                 const std::string& uid, std::optional<int> graceSeconds = std::nullopt);
@@ -79,6 +84,7 @@ struct ObjectList {
   std::vector<Json> items;
   std::string resourceVersion;
 };
-Result<ObjectList> list(Api& api, const api::Resource& resource, const std::string& ns = "", Query selectors = {});
+Result<ObjectList> list(Api& api, const api::Resource& resource, const std::string& ns = "",
+                        Query selectors = {});
 
 }  // namespace mainstay::kube

@@ -22,8 +22,9 @@ class EventRecorder {
   // `component`: source.component and reportingComponent. `host`: source.host and reportingInstance.
   EventRecorder(Api& api, std::string component, std::string host);
 
-  // `type`: Normal or Warning. Best effort: a failure is returned, never retried here, and harms nothing. Identical events
-  // (subject, type, reason, message) within the last 10 minutes become a PATCH of count and lastTimestamp.
+  // `type`: Normal or Warning. Best effort: a failure is returned, never retried here, and harms nothing.
+  // Identical events (subject, type, reason, message) within the last 10 minutes become a PATCH of count and
+  // lastTimestamp.
   Result<> record(const EventSubject& subject, const std::string& type, const std::string& reason,
                   const std::string& message, TimePoint now);
 

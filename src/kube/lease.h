@@ -1,4 +1,5 @@
-// Leader election on a coordination.k8s.io/v1 Lease, as client-go does it, and the token that every mutation checks.
+// Leader election on a coordination.k8s.io/v1 Lease, as client-go does it, and the token that every mutation
+// checks.
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 
 namespace mainstay::kube {
 
-// Proof of leadership that ends by itself: valid until a margin before the lease could be taken by another. A process that
-// was stopped past it wakes up with an expired token and must not act.
+// Proof of leadership that ends by itself: valid until a margin before the lease could be taken by another. A
+// process that was stopped past it wakes up with an expired token and must not act.
 class LeaderToken {
  public:
   LeaderToken(const Clock& clock, TimePoint validUntil) : clock_(&clock), validUntil_(validUntil) {}
@@ -24,15 +25,15 @@ class LeaderElector {
   struct Options {
     std::string ns = "default";
     std::string name = "mainstay-controller";
-    std::string identity;                                   // host name and a random part
-    Duration leaseDuration = std::chrono::seconds(15);      // client-go's defaults
+    std::string identity;                               // host name and a random part
+    Duration leaseDuration = std::chrono::seconds(15);  // client-go's defaults
     Duration renewDeadline = std::chrono::seconds(10);
     Duration retryPeriod = std::chrono::seconds(2);
   };
   LeaderElector(Api& api, const Clock& clock, Options options);
 
-  // Acquires or renews when due; returns when it wants to be called again. Another holder's lease counts from when *we* saw
-  // it change, not from its timestamps (clocks differ).
+  // Acquires or renews when due; returns when it wants to be called again. Another holder's lease counts from
+  // when *we* saw it change, not from its timestamps (clocks differ).
   TimePoint step(TimePoint now);
   bool leading() const;
   // REQUIRES: leading().
@@ -54,7 +55,8 @@ class LeaderElector {
   TimePoint nextTry_{};
 };
 
-// Wraps an Api: every write first checks the token of the moment; an expired one is kFailedPrecondition and nothing is sent.
+// Wraps an Api: every write first checks the token of the moment; an expired one is kFailedPrecondition and
+// nothing is sent.
 class LeaderOnlyApi final : public Api {
  public:
   LeaderOnlyApi(Api& inner, const LeaderElector& elector) : inner_(inner), elector_(elector) {}

@@ -1,7 +1,9 @@
-// WatchCache<T>: the objects of one kind as last seen, kept by list and watch. Owned and used by one loop: no locks.
+// WatchCache<T>: the objects of one kind as last seen, kept by list and watch. Owned and used by one loop: no
+// locks.
 //
 //   WatchCache<api::Node> nodes(api, api::kNodes, api::decodeNode, signal());
-//   TimePoint step(TimePoint now) { TimePoint wake = nodes.sync(now); for (auto& [key, node] : nodes.objects()) ... }
+//   TimePoint step(TimePoint now) { TimePoint wake = nodes.sync(now); for (auto& [key, node] :
+//   nodes.objects()) ... }
 #pragma once
 
 #include <map>
@@ -12,8 +14,8 @@
 
 namespace mainstay::kube {
 
-// The part without the type: list with pages, watch with bookmarks, resume, 410 -> list again, broken stream -> resume after
-// a backoff with jitter, a full list again every `resync`.
+// The part without the type: list with pages, watch with bookmarks, resume, 410 -> list again, broken stream
+// -> resume after a backoff with jitter, a full list again every `resync`.
 class Reflector {
  public:
   struct Options {
@@ -31,11 +33,13 @@ class Reflector {
   Reflector(Api& api, api::Resource resource, Options options, Signal& signal, Sink& sink);
   ~Reflector();
 
-  // Brings the sink up to date with what has arrived; lists when it must. Returns when it wants to be called again.
+  // Brings the sink up to date with what has arrived; lists when it must. Returns when it wants to be called
+  // again.
   TimePoint sync(TimePoint now);
   // A first list is complete.
   bool synced() const { return synced_; }
-  // Since when nothing could be read; nullopt while the watch is open. What a stale cache says is not acted on.
+  // Since when nothing could be read; nullopt while the watch is open. What a stale cache says is not acted
+  // on.
   std::optional<TimePoint> staleSince() const { return staleSince_; }
   const std::string& lastError() const { return lastError_; }
 
@@ -64,7 +68,8 @@ template <class T>
 class WatchCache final : private Reflector::Sink {
  public:
   using Decode = Result<T> (*)(const Json&);
-  WatchCache(Api& api, const api::Resource& resource, Decode decode, Signal& signal, Reflector::Options options = {})
+  WatchCache(Api& api, const api::Resource& resource, Decode decode, Signal& signal,
+             Reflector::Options options = {})
       : decode_(decode), reflector_(api, resource, std::move(options), signal, *this) {}
 
   TimePoint sync(TimePoint now) { return reflector_.sync(now); }
