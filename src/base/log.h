@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/result.h"
@@ -22,6 +23,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 struct LogField {
   std::string_view key;
   std::string value;
+  bool literal = false;  // JSON shows it without quotes
   LogField(std::string_view k, std::string_view v) : key(k), value(v) {}
   LogField(std::string_view k, const std::string& v) : key(k), value(v) {}
   LogField(std::string_view k, const char* v) : key(k), value(v) {}
