@@ -1,0 +1,79 @@
+"""The folders of src/ depend in one direction only; an include that points the wrong way fails here.
+
+base <- fault <- api <- {kube, cloud} <- {agent, recovery, jobs} <- local <- cli <- apps, and siblings do not include
+each other. Libraries stay behind the file that owns them.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYERS = [{"base"}, {"fault"}, {"api"}, {"kube", "cloud"}, {"agent", "recovery", "jobs"}, {"local"}, {"cli"}]
+CONFINED = {
+    r"boost/(beast|asio)": {"src/base/http_server.cc"},
+    r"spdlog/": {"src/base/log.cc"},
+    r"CLI/": {"src/base/flags.cc"},
+    r"prometheus/": {"src/base/metrics.cc"},
+    r"yaml-cpp/": {"src/base/yaml.cc"},
+    r"curl/": {"src/base/http_client.cc"},
+    r"re2/": {"src/fault/"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+
+
+def sources():
+    for folder in ("src", "apps"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".h", ".cc"):
+                yield path.relative_to(ROOT)
+
+
+def level_of(folder):
+    return next((i for i, layer in enumerate(LAYERS) if folder in layer), None)
+
+
+def wrong_includes(path, text):
+    """Why each include of `text`, standing in `path`, is not allowed; none when all are."""
+    parts = pathlib.PurePath(path).parts
+    own = parts[1] if parts[0] == "src" else None
+    for bracket, target in INCLUDE.findall(text):
+        folder = target.split("/")[0]
+        if bracket == '"' and own and folder != own:
+            if level_of(folder) is None:
+                yield f"{path}: \"{target}\" is not a folder of src/"
+            elif level_of(folder) >= level_of(own):
+                yield f"{path}: {own} may not include {folder} (\"{target}\")"
+        for pattern, owners in CONFINED.items():
+            if bracket == "<" and re.match(pattern, target) and not any(str(path).startswith(o) for o in owners):
+                yield f"{path}: <{target}> belongs behind {', '.join(sorted(owners))}"
+
+
+def test_includes_point_one_way():
+    wrong = [why for path in sources() for why in wrong_includes(path, (ROOT / path).read_text())]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "path, line",
+    [
+        ("src/base/x.cc", '#include "kube/api.h"'),
+        ("src/kube/x.cc", '#include "cloud/provider.h"'),
+        ("src/jobs/x.h", '#include "recovery/planner.h"'),
+        ("src/kube/x.cc", "#include <curl/curl.h>"),
+    ],
+)
+def test_the_check_sees_a_wrong_include(path, line):
+    assert list(wrong_includes(path, line))
+
+
+def test_every_test_file_is_built():
+    listed = "".join(p.read_text() for p in ROOT.glob("**/CMakeLists.txt") if "build" not in p.parts)
+    missing = [str(p) for p in sources() if p.name.endswith("_test.cc") and not re.search(rf"\b{p.name}\b", listed)]
+    assert not missing, "not listed in a CMakeLists.txt: " + ", ".join(missing)
+
+
+if __name__ == "__main__":
+    sys.exit(subprocess.call([sys.executable, "-m", "pytest", "-q", __file__]))
