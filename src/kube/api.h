@@ -26,9 +26,9 @@ std::string_view contentType(Body body);
 struct ApiRequest {
   std::string method = "GET";
   std::string path;  // "/api/v1/nodes/a/status"
-  Query query;
+  Query query{};
   Body kind = Body::kNone;
-  Json body;
+  Json body{};
   bool isWrite() const { return method != "GET"; }
 };
 

@@ -1,7 +1,7 @@
 // Kubernetes Events about an object, as client-go's recorder writes them: repeats raise `count` of the first.
 #pragma once
 
-#include <list>
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -17,6 +17,7 @@ struct EventSubject {
   std::string uid;
 };
 
+// Owned and used by one loop: no locks.
 class EventRecorder {
  public:
   // `component`: source.component and reportingComponent. `host`: source.host and reportingInstance.
@@ -35,6 +36,11 @@ class EventRecorder {
     int count = 1;
     TimePoint last{};
   };
+  Result<> repeat(Seen& seen, TimePoint now);
+  Result<Seen> first(const EventSubject& subject, const std::string& type, const std::string& reason,
+                     const std::string& message, TimePoint now);
+  void remember(const std::string& key, Seen seen);
+
   Api& api_;
   const std::string component_;
   const std::string host_;

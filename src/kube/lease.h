@@ -2,6 +2,7 @@
 // checks.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "kube/api.h"
@@ -20,6 +21,7 @@ class LeaderToken {
   TimePoint validUntil_;
 };
 
+// Stepped by one loop; leading() and token() may be asked from any thread.
 class LeaderElector {
  public:
   struct Options {
@@ -27,32 +29,44 @@ class LeaderElector {
     std::string name = "mainstay-controller";
     std::string identity;                               // host name and a random part
     Duration leaseDuration = std::chrono::seconds(15);  // client-go's defaults
-    Duration renewDeadline = std::chrono::seconds(10);
+    Duration renewDeadline = std::chrono::seconds(10);  // REQUIRES: less than leaseDuration
     Duration retryPeriod = std::chrono::seconds(2);
   };
+  // `api` must not be the LeaderOnlyApi of this elector.
   LeaderElector(Api& api, const Clock& clock, Options options);
 
   // Acquires or renews when due; returns when it wants to be called again. Another holder's lease counts from
   // when *we* saw it change, not from its timestamps (clocks differ).
   TimePoint step(TimePoint now);
   bool leading() const;
-  // REQUIRES: leading().
+  // Expired already when not leading.
   LeaderToken token() const;
-  // Gives the lease up at an orderly stop, so that the next leader need not wait.
+  // Who holds the lease as last seen; "" when nobody does.
+  std::string holder() const;
+  // Gives the lease up at an orderly stop, so that the next leader need not wait. From the stepping thread,
+  // or after it.
   void release();
 
  private:
   Result<> acquireOrRenew(TimePoint now);
+  Result<> create(TimePoint now);
+  Result<> write(const Json& lease, TimePoint now);
+  void see(const Json& lease, TimePoint now);
+  void settle(const Result<>& result, TimePoint now);
+  JsonObject record(std::string_view holder, Duration duration, TimePoint acquired, TimePoint now) const;
+  bool ours() const { return holder() == options_.identity; }
+  TimePoint takeoverAt() const;
+  Deadline callDeadline() const { return Deadline::after(options_.renewDeadline / 2); }
 
   Api& api_;
   const Clock& clock_;
   const Options options_;
-  std::string observedVersion_;  // resourceVersion of the lease last seen
-  std::string observedHolder_;
-  TimePoint observedAt_{};
-  TimePoint renewedAt_{};
-  bool held_ = false;
+  Json lease_;              // as last seen
+  TimePoint observedAt_{};  // when it was first seen so
   TimePoint nextTry_{};
+  bool wasLeading_ = false;
+  std::string trouble_;  // last error that was logged
+  std::atomic<TimePoint> validUntil_{TimePoint{}};
 };
 
 // Wraps an Api: every write first checks the token of the moment; an expired one is kFailedPrecondition and

@@ -6,8 +6,11 @@
 //   nodes.objects()) ... }
 #pragma once
 
+#include <charconv>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "kube/api.h"
@@ -22,6 +25,8 @@ class Reflector {
     std::string ns;   // "" = all
     Query selectors;  // labelSelector, fieldSelector
     Duration resync = std::chrono::minutes(30);
+    std::uint64_t seed =
+        1;  // of the back-off's jitter: programs give their process id, simulations a constant
   };
   class Sink {
    public:
@@ -44,9 +49,11 @@ class Reflector {
   const std::string& lastError() const { return lastError_; }
 
  private:
+  Result<> catchUp(TimePoint now);
   Result<> relist(TimePoint now);
-  Result<> openWatch();
+  Result<> openWatch(TimePoint now);
   Result<> pull();
+  void take(WatchEvent event);
   TimePoint backOff(TimePoint now, const Error& error);
 
   Api& api_;
@@ -54,10 +61,13 @@ class Reflector {
   const Options options_;
   Signal& signal_;
   Sink& sink_;
+  std::mt19937_64 random_;
   std::unique_ptr<WatchStream> stream_;
   std::string resourceVersion_;
   bool synced_ = false;
-  int failures_ = 0;
+  bool behind_ = false;  // more has arrived than one step takes in
+  int failures_ = 0;     // in a row, without an event in between
+  TimePoint openedAt_{};
   TimePoint retryAt_{};
   TimePoint resyncAt_{};
   std::optional<TimePoint> staleSince_;
@@ -75,24 +85,32 @@ class WatchCache final : private Reflector::Sink {
   TimePoint sync(TimePoint now) { return reflector_.sync(now); }
   bool synced() const { return reflector_.synced(); }
   std::optional<TimePoint> staleSince() const { return reflector_.staleSince(); }
+  const std::string& lastError() const { return reflector_.lastError(); }
 
   // By "name" or "ns/name". Snapshots may be kept: objects are immutable.
   const std::map<std::string, std::shared_ptr<const T>>& objects() const { return objects_; }
   // Objects that could not be decoded, by key, with why: bad input is reported, and the rest goes on.
   const std::map<std::string, std::string>& broken() const { return broken_; }
-  // Puts the answer of our own write in, so that the next plan sees it before the watch does.
+  // Puts the answer of our own write in, so that the next plan sees it before the watch does. Events of older
+  // versions that the watch still brings are passed over.
   void observe(const Json& object) { put(object); }
 
  private:
   void replaceAll(std::vector<Json> all) override {
     objects_.clear();
     broken_.clear();
+    versions_.clear();
     for (Json& object : all) {
       put(std::move(object));
     }
   }
   void put(Json object) override {
     const std::string key = keyOf(object);
+    const std::uint64_t version = versionOf(object);
+    if (version < versions_[key]) {
+      return;
+    }
+    versions_[key] = version;
     Result<T> decoded = decode_(object);
     if (decoded) {
       broken_.erase(key);
@@ -103,18 +121,32 @@ class WatchCache final : private Reflector::Sink {
     }
   }
   void erase(const Json& object) override {
-    objects_.erase(keyOf(object));
-    broken_.erase(keyOf(object));
+    const std::string key = keyOf(object);
+    if (versionOf(object) < versions_[key]) {
+      return;
+    }
+    objects_.erase(key);
+    broken_.erase(key);
+    versions_.erase(key);
   }
   static std::string keyOf(const Json& object) {
     const std::string ns = findString(object, "metadata", "namespace");
     const std::string name = findString(object, "metadata", "name");
     return ns.empty() ? name : ns + "/" + name;
   }
+  // Resource versions of one kind are ordered integers on every API server (written down since
+  // Kubernetes 1.35).
+  static std::uint64_t versionOf(const Json& object) {
+    const std::string text = findString(object, "metadata", "resourceVersion");
+    std::uint64_t version = 0;
+    std::from_chars(text.data(), text.data() + text.size(), version);
+    return version;
+  }
 
   Decode decode_;
   std::map<std::string, std::shared_ptr<const T>> objects_;
   std::map<std::string, std::string> broken_;
+  std::map<std::string, std::uint64_t> versions_;
   Reflector reflector_;
 };
 

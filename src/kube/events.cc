@@ -1,0 +1,102 @@
+#include "kube/events.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace mainstay::kube {
+namespace {
+
+constexpr Duration kSameEventFor = std::chrono::minutes(10);  // client-go's aggregation interval
+constexpr std::size_t kMaxSeen = 4096;                        // and its cache size
+constexpr std::size_t kMaxMessage = 1024;                     // the API's bound on a note
+constexpr std::size_t kMaxSubjectInName = 200;                // of the 253 that a name may have
+
+// At most `limit` bytes, not ending within a character.
+std::string cutText(const std::string& text, std::size_t limit) {
+  if (text.size() <= limit) {
+    return text;
+  }
+  std::size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  return text.substr(0, end);
+}
+
+std::string hexText(std::uint64_t value) {
+  std::array<char, 16> digits;
+  const auto [end, error] = std::to_chars(digits.begin(), digits.end(), value, 16);
+  return std::string(digits.begin(), end);
+}
+
+}  // namespace
+
+EventRecorder::EventRecorder(Api& api, std::string component, std::string host)
+    : api_(api), component_(std::move(component)), host_(std::move(host)) {}
+
+Result<> EventRecorder::record(const EventSubject& subject, const std::string& type,
+                               const std::string& reason, const std::string& message, TimePoint now) {
+  const std::string text = cutText(message, kMaxMessage);
+  const std::string key =
+      toText(JsonArray{subject.kind, subject.ns, subject.name, subject.uid, type, reason, text});
+  const auto seen = seen_.find(key);
+  if (seen != seen_.end() && now - seen->second.last < kSameEventFor) {
+    Result<> repeated = repeat(seen->second, now);
+    if (repeated || repeated.error().code() != Code::kNotFound) {
+      return repeated;
+    }
+  }
+  MAINSTAY_ASSIGN(Seen created, first(subject, type, reason, text, now));
+  remember(key, std::move(created));
+  return {};
+}
+
+Result<> EventRecorder::repeat(Seen& seen, TimePoint now) {
+  const Json change = JsonObject{{"count", seen.count + 1}, {"lastTimestamp", formatTime(now)}};
+  MAINSTAY_TRY(patch(api_, api::kEvents, seen.ns, seen.name, Body::kMergePatch, change, component_));
+  ++seen.count;
+  seen.last = now;
+  return {};
+}
+
+Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, const std::string& type,
+                                                 const std::string& reason, const std::string& message,
+                                                 TimePoint now) {
+  // An Event about a cluster-scoped object lives in "default"; the API server insists.
+  Seen seen{.ns = subject.ns.empty() ? "default" : subject.ns,
+            .name = subject.name.substr(0, kMaxSubjectInName) + "." +
+                    hexText(static_cast<std::uint64_t>(now.time_since_epoch().count())) + "-" +
+                    hexText(++serial_),
+            .count = 1,
+            .last = now};
+  const Json event = JsonObject{{"apiVersion", "v1"},
+                                {"kind", "Event"},
+                                {"metadata", JsonObject{{"name", seen.name}, {"namespace", seen.ns}}},
+                                {"involvedObject", JsonObject{{"apiVersion", subject.apiVersion},
+                                                              {"kind", subject.kind},
+                                                              {"namespace", subject.ns},
+                                                              {"name", subject.name},
+                                                              {"uid", subject.uid}}},
+                                {"type", type},
+                                {"reason", reason},
+                                {"message", message},
+                                {"source", JsonObject{{"component", component_}, {"host", host_}}},
+                                {"reportingComponent", component_},
+                                {"reportingInstance", host_},
+                                {"firstTimestamp", formatTime(now)},
+                                {"lastTimestamp", formatTime(now)},
+                                {"count", 1}};
+  MAINSTAY_TRY(create(api_, api::kEvents, seen.ns, event, component_));
+  return seen;
+}
+
+void EventRecorder::remember(const std::string& key, Seen seen) {
+  if (seen_.size() >= kMaxSeen && !seen_.contains(key)) {
+    seen_.erase(std::min_element(seen_.begin(), seen_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.last < b.second.last; }));
+  }
+  seen_[key] = std::move(seen);
+}
+
+}  // namespace mainstay::kube
