@@ -128,6 +128,9 @@ std::vector<TouchedJob> decodeTouchedJobs(const Cursor& list) {
     job.retry = static_cast<int>(std::clamp<std::int64_t>(in.at("retry").integer(0), 0, 1'000'000));
     job.state = in.at("state").string("");
     job.message = in.at("message").string("");
+    for (const Cursor& pod : in.at("lost").elements()) {
+      job.lost.push_back(pod.string());
+    }
     job.stopped = in.at("stopped").time();
     job.resumed = in.at("resumed").time();
     jobs.push_back(std::move(job));
@@ -241,6 +244,9 @@ Json encodeTouchedJobs(const std::vector<TouchedJob>& jobs) {
                      {"uid", job.uid},      {"retry", job.retry}, {"state", job.state}};
     if (!job.message.empty()) {
       entry["message"] = job.message;
+    }
+    if (!job.lost.empty()) {
+      entry["lost"] = JsonArray(job.lost.begin(), job.lost.end());
     }
     for (const auto& [key, time] : {std::pair{"stopped", job.stopped}, {"resumed", job.resumed}}) {
       if (time) {

@@ -67,8 +67,11 @@ struct TouchedJob {
   int retry = 0;
   std::string state;  // Stopped Resumed Failed, ...
   std::string message;
+  std::vector<std::string>
+      lost;  // its pods on the node, with their ranks: "llama-mini-worker-0 (rank 1)"; bounded
   std::optional<TimePoint> stopped;
   std::optional<TimePoint> resumed;
+  bool operator==(const TouchedJob&) const = default;
 };
 
 struct NodeRecoveryStatus {
@@ -93,6 +96,7 @@ struct NodeRecoveryStatus {
 
 inline constexpr std::size_t kMaxTransitions = 64;
 inline constexpr std::size_t kMaxTouchedJobs = 64;
+inline constexpr std::size_t kMaxLostPods = 16;  // one node's worth
 
 struct NodeRecovery {
   ObjectMeta meta;

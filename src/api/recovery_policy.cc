@@ -105,6 +105,17 @@ void decodeFaults(const Cursor& in, RecoveryPolicy& policy) {
   }
 }
 
+void decodeResume(const Cursor& in, RecoveryPolicy& policy) {
+  in.allow({"enabled", "maxRetries"});
+  policy.resume = in.at("enabled").boolean(policy.resume);
+  if (const Cursor cap = in.at("maxRetries"); cap.exists()) {
+    policy.maxRetries = static_cast<int>(std::clamp<std::int64_t>(cap.integer(), 1, 1'000'000));
+    if (cap.value().is_int64() && cap.value().get_int64() < 1) {
+      cap.error("must be at least 1; to leave jobs alone set resume.enabled: false");
+    }
+  }
+}
+
 void decodeSpec(const Cursor& in, RecoveryPolicy& policy) {
   in.allow({"nodes", "mode", "provider", "limits", "faults", "drain", "resume"});
   if (!in.at("nodes").exists()) {
@@ -129,8 +140,7 @@ void decodeSpec(const Cursor& in, RecoveryPolicy& policy) {
   decodeFaults(in.at("faults"), policy);
   in.at("drain").allow({"deadline"});
   policy.drainDeadline = in.at("drain").at("deadline").duration(policy.drainDeadline);
-  in.at("resume").allow({"enabled"});
-  policy.resume = in.at("resume").at("enabled").boolean(policy.resume);
+  decodeResume(in.at("resume"), policy);
 }
 
 TakenSlot decodeSlot(const Cursor& in) {

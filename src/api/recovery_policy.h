@@ -60,7 +60,8 @@ struct RecoveryPolicy {
   std::optional<int> perHour;  // recoveries begun; absent: see recovery/budget.h
   std::vector<FaultRule> faults = defaultFaults();
   Duration drainDeadline = std::chrono::minutes(10);
-  bool resume = true;  // resume.enabled: jobs that opted in are stopped and started as one group
+  bool resume = true;             // resume.enabled: jobs that opted in are stopped and started as one group
+  std::optional<int> maxRetries;  // resume.maxRetries: caps what a job asks for
   std::vector<TakenSlot> active;
 };
 
