@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,8 @@ std::optional<RepairAction> parseAction(std::string_view name);
 enum class Severity { kUnknown, kInfo, kWarning, kFatal };
 std::string_view severityName(Severity severity);
 
-// What makes a condition False again: evidence of recovery, a new boot, or only a new instance. The Neuron
-// rules say kInstance: a reboot does not launder a bad chip.
+// What makes a condition False again: evidence of recovery (or a new boot, where evidence is gathered anew),
+// a new boot, or only a new instance. The Neuron rules say kInstance: a reboot does not launder a bad chip.
 enum class ClearOn { kEvidence, kBoot, kInstance };
 std::string_view clearOnName(ClearOn clearOn);  // evidence boot instance
 std::optional<ClearOn> parseClearOn(std::string_view name);
@@ -37,6 +38,7 @@ struct Finding {
   std::string rule;                           // "neuron-monitor.json#rules[3]"
   std::uint64_t seq = 0;                      // kernel log record of the first sight
   std::string bootId;
+  std::string instance;  // whose fault it is: Node.spec.providerID, or the Node's UID where there is none
   TimePoint first{};
   TimePoint last{};
   std::uint64_t count = 1;

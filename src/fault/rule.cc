@@ -1,0 +1,151 @@
+#include "fault/rule.h"
+
+#include <algorithm>
+
+#include "fault/json_places.h"
+#include "fault/pattern.h"
+#include "fault/text.h"
+
+namespace mainstay::fault {
+namespace {
+
+std::string baseName(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
+}
+
+// The member as Go finds it: without regard to case, the last one.
+Cursor field(const Cursor& object, std::string_view name) {
+  std::string_view spelling = name;
+  if (object.exists() && object.value().is_object()) {
+    for (const auto& [key, value] : object.value().get_object()) {
+      if (equalsIgnoringCase(key, name)) {
+        spelling = key;
+      }
+    }
+  }
+  return object.at(spelling);
+}
+
+// "" means the same as absent.
+Duration durationOf(const Cursor& cursor) {
+  const bool empty = cursor.exists() && cursor.value().is_string() && cursor.value().get_string().empty();
+  return empty ? Duration{} : cursor.duration(Duration{});
+}
+
+std::size_t bufferSizeOf(const Cursor& cursor) {
+  const std::int64_t size = cursor.integer(0);
+  if (size < 0 || size > static_cast<std::int64_t>(kMaxBufferSize)) {
+    cursor.error("expected a number of lines from 0 (the default of 10) to " +
+                 std::to_string(kMaxBufferSize) + ", found " + std::to_string(size));
+  }
+  return size <= 0 ? 10 : static_cast<std::size_t>(size);
+}
+
+void checkPattern(const Cursor& cursor, const std::string& pattern, LogMonitorConfig& config) {
+  const auto compiled = Pattern::compile(pattern);
+  if (!compiled) {
+    cursor.error(compiled.error().message());
+  } else if (compiled->looseAlternation()) {
+    config.warnings.push_back(
+        cursor.path() + ": only the last branch of \"" + pattern +
+        "\" is tied to the end of the newest line, so the others match again on every new "
+        "line; put the branches in parentheses");
+  }
+}
+
+template <class Value>
+Value choice(const Cursor& cursor, std::optional<Value> (*parse)(std::string_view), Value fallback,
+             std::string_view expected) {
+  if (!cursor.exists()) {
+    return fallback;
+  }
+  const std::string name = cursor.string();
+  const auto value = parse(name);
+  if (!value && cursor.value().is_string()) {
+    cursor.error("expected " + std::string(expected) + ", found \"" + name + "\"");
+  }
+  return value.value_or(fallback);
+}
+
+Rule readRule(const Cursor& cursor, LogMonitorConfig& config) {
+  Rule rule;
+  rule.id = baseName(config.file) + "#" + cursor.path();
+  const std::string type = field(cursor, "type").string("");
+  rule.permanent = type != "temporary";
+  if (rule.permanent && type != "permanent") {
+    config.warnings.push_back(cursor.path() + ".type: \"" + type +
+                              "\" is neither temporary nor permanent; it is taken as permanent");
+  }
+  rule.condition = field(cursor, "condition").string("");
+  rule.reason = field(cursor, "reason").string("");
+  rule.pattern = field(cursor, "pattern").string("");
+  rule.messageSuffix = field(cursor, "patternGeneratedMessageSuffix").string("");
+  checkPattern(field(cursor, "pattern"), rule.pattern, config);
+
+  rule.faultClass = field(cursor, "class").string("");
+  rule.action = choice(field(cursor, "action"), parseAction, RepairAction::kNone,
+                       "none, restart-app, reset, reboot or replace");
+  rule.clearOn = choice(field(cursor, "clearOn"), parseClearOn, ClearOn::kBoot, "evidence, boot or instance");
+  const Cursor device = field(cursor, "device");
+  rule.device = device.string("");
+  if (!rule.device.empty()) {
+    if (const auto extractor = Extractor::compile(rule.device); !extractor) {
+      device.error(extractor.error().message());
+    }
+  }
+  return rule;
+}
+
+ConditionDefault readCondition(const Cursor& cursor) {
+  return {field(cursor, "type").string(""), field(cursor, "reason").string(""),
+          field(cursor, "message").string("")};
+}
+
+void warnOfUndeclaredConditions(LogMonitorConfig& config) {
+  for (const Rule& rule : config.rules) {
+    const bool declared =
+        std::any_of(config.conditions.begin(), config.conditions.end(),
+                    [&](const ConditionDefault& condition) { return condition.type == rule.condition; });
+    if (rule.permanent && !declared) {
+      config.warnings.push_back(rule.id + ": condition \"" + rule.condition +
+                                "\" is not in \"conditions\", so this rule will never report anything");
+    }
+  }
+}
+
+}  // namespace
+
+Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std::string& file) {
+  auto document = parseJson(text);
+  if (!document) {
+    return fail(std::move(document).error().with(file));
+  }
+  const JsonPlaces places(text);
+  DecodeErrors errors(file, [&](const std::string& path) { return places.find(path); });
+  const Cursor root(*document, errors);
+
+  LogMonitorConfig config;
+  config.file = file;
+  config.plugin = field(root, "plugin").string("");
+  config.pluginConfig = field(root, "pluginConfig").stringMap();
+  for (const Cursor& element : field(root, "skipList").elements()) {
+    config.skipList.push_back(element.string());
+  }
+  config.logPath = field(root, "logPath").string("");
+  config.lookback = durationOf(field(root, "lookback"));
+  config.delay = durationOf(field(root, "delay"));
+  config.bufferSize = bufferSizeOf(field(root, "bufferSize"));
+  config.source = field(root, "source").string("");
+  config.metricsReporting = field(root, "metricsReporting").boolean(true);
+  for (const Cursor& element : field(root, "conditions").elements()) {
+    config.conditions.push_back(readCondition(element));
+  }
+  for (const Cursor& element : field(root, "rules").elements()) {
+    config.rules.push_back(readRule(element, config));
+  }
+  MAINSTAY_TRY(errors.result());
+  warnOfUndeclaredConditions(config);
+  return config;
+}
+
+}  // namespace mainstay::fault

@@ -1,0 +1,61 @@
+// Rules of a log monitor, read from node-problem-detector's JSON files. A file serves both programs: keys of
+// ours (class, action, clearOn, device) are unknown to it, and it ignores unknown keys.
+//
+// Our own pack form (with source, date and fixtures per rule) will be read into the same structs.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "fault/finding.h"
+
+namespace mainstay::fault {
+
+struct Rule {
+  std::string id;          // "kernel-monitor.json#rules[3]"
+  bool permanent = false;  // sets its condition; a temporary rule only makes Events
+  std::string condition;   // permanent: the type
+  std::string reason;
+  std::string pattern;        // as written; see fault/pattern.h
+  std::string messageSuffix;  // patternGeneratedMessageSuffix
+  // Ours.
+  std::string faultClass;  // "class"
+  RepairAction action = RepairAction::kNone;
+  ClearOn clearOn = ClearOn::kBoot;
+  std::string device;  // regular expression with one group: the device in the matched lines
+};
+
+// What a condition says while there is no problem.
+struct ConditionDefault {
+  std::string type;
+  std::string reason;
+  std::string message;
+};
+
+struct LogMonitorConfig {
+  std::string file;
+  std::string plugin;  // "kmsg"; others are refused by whoever builds sources
+  std::map<std::string, std::string> pluginConfig;
+  std::vector<std::string> skipList;
+  std::string logPath;
+  Duration lookback{};
+  Duration delay{};
+  std::size_t bufferSize = 10;  // lines
+  std::string source;           // source.component of its Events
+  bool metricsReporting = true;
+  std::vector<ConditionDefault> conditions;
+  std::vector<Rule> rules;
+  std::vector<std::string> warnings;  // what was accepted, but is probably a mistake
+};
+
+inline constexpr std::size_t kMaxBufferSize = 10000;  // lines of up to 2 KiB each
+
+// With Go's tolerance: keys match without regard to case, unknown keys are ignored, the last duplicate wins,
+// a wrong type or a pattern that does not compile is an error. Every error names file, line, column and path.
+Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std::string& file);
+
+}  // namespace mainstay::fault
