@@ -18,15 +18,16 @@ using HttpHeaders = std::map<std::string, std::string, CaseLess>;
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string target;  // client: a whole URL; server: path with query as it came ("/api/v1/nodes?watch=1")
-  HttpHeaders headers;
-  std::string body;
+  // Client: a whole URL; server: path with query as it came ("/api/v1/nodes?watch=1").
+  std::string target = {};
+  HttpHeaders headers = {};
+  std::string body = {};
 };
 
 struct HttpResponse {
   int status = 200;
-  HttpHeaders headers;
-  std::string body;
+  HttpHeaders headers = {};
+  std::string body = {};
 };
 
 using Query = std::vector<std::pair<std::string, std::string>>;

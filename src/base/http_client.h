@@ -1,5 +1,6 @@
 // HttpClient: all HTTP that leaves Mainstay (libcurl). Keep-alive pool, TLS verified, proxies by environment
-// unless told otherwise, streaming bodies that stop at once when asked.
+// unless told otherwise, streaming bodies that stop at once when asked. Errors name method, host and what to
+// check, and never the path, the query or a header. The first client of a process makes it ignore SIGPIPE.
 #pragma once
 
 #include <functional>
@@ -15,10 +16,10 @@ namespace mainstay {
 
 struct HttpClientOptions {
   std::string userAgent = "mainstay/" MAINSTAY_VERSION;
-  std::string caCertificates;     // PEM; "" = the system's
-  std::string clientCertificate;  // PEM; "" = none
-  std::string clientKey;          // PEM
-  std::string serverName;         // TLS name to verify instead of the URL's host; "" = the host
+  std::string caCertificates = {};     // PEM; "" = the system's
+  std::string clientCertificate = {};  // PEM; "" = none
+  std::string clientKey = {};          // PEM
+  std::string serverName = {};         // TLS name to verify instead of the URL's host; "" = the host
   bool verifyTls = true;
   bool useProxyEnvironment = true;  // never for loopback addresses
   Duration connectTimeout = std::chrono::seconds(10);
@@ -43,13 +44,15 @@ class HttpClient {
   explicit HttpClient(HttpClientOptions options);
   ~HttpClient();
 
-  // Any status that arrives is a response; only transport troubles are errors (kUnavailable,
-  // kDeadlineExceeded, kCancelled).
+  // Any status that arrives is a response, redirects too; only transport troubles are errors: kUnavailable,
+  // kDeadlineExceeded, kCancelled, kResourceExhausted (an answer above maxBody), and kInvalidArgument for a
+  // URL, method, header or certificate that can never work.
   Result<HttpResponse> send(const HttpRequest& request, Deadline deadline, std::stop_token stop = {});
 
   // `onHead` once with status and headers (body empty); then `onData` per chunk; returning false from either
   // ends the call with kCancelled. No deadline on the whole; `idleLimit` without a byte ends it with
   // kDeadlineExceeded. A request to stop is obeyed within milliseconds, also while nothing arrives.
+  // Both functions run on the caller's thread and must not throw.
   Result<> stream(const HttpRequest& request, std::function<bool(const HttpResponse&)> onHead,
                   std::function<bool(std::string_view)> onData, Duration idleLimit, std::stop_token stop);
 
