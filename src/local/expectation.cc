@@ -20,16 +20,15 @@ struct SubjectForm {
 const std::initializer_list<std::string_view> kNodeKeys = {
     "node",  "exists", "ready",    "phase",    "outcome", "label", "annotation", "condition",
     "taint", "taints", "cordoned", "instance", "from",    "by",    "at"};
-const std::initializer_list<std::string_view> kPodKeys = {"pod",  "exists", "phase", "on",
-                                                              "from", "by",     "at"};
-const std::initializer_list<std::string_view> kJobKeys = {
-    "job", "exists", "suspended", "retry", "condition", "pods", "on", "from", "by", "at"};
+const std::initializer_list<std::string_view> kPodKeys = {"pod", "exists", "phase", "on", "from", "by", "at"};
+const std::initializer_list<std::string_view> kJobKeys = {"job",  "exists", "suspended", "retry", "condition",
+                                                          "pods", "on",     "from",      "by",    "at"};
 const std::initializer_list<std::string_view> kRecoveryKeys = {
     "recoveries", "node", "policy", "phase", "outcome", "mode", "message", "evidence", "from", "by", "at"};
 const std::initializer_list<std::string_view> kCloudKeys = {
     "cloud", "instance", "status", "calls", "effects", "message", "from", "by", "at"};
 const std::initializer_list<std::string_view> kEventKeys = {"event", "on",   "message", "component",
-                                                                "count", "from", "by",      "at"};
+                                                            "count", "from", "by",      "at"};
 const std::initializer_list<std::string_view> kNodeKinds = {"nodes", "noderecoveries"};
 const std::initializer_list<std::string_view> kPodKinds = {"pods"};
 const std::initializer_list<std::string_view> kJobKinds = {"pytorchjobs", "pods"};
