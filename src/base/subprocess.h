@@ -1,24 +1,34 @@
 // Subprocess: a child in its own process group, with a deadline and bounded output, that never outlives its
 // owner.
+//
+// The child dies with us whatever ends us, SIGKILL included: the kernel kills it when the thread that forked
+// it ends (PR_SET_PDEATHSIG). So each child has a thread that forks it, waits for it and does nothing else:
+// it ends after the child, unless the whole process does. That thread also learns of the end without polling.
+// What the child itself started is in its group: killed by signal(), by the destructor, and when the child
+// ends, as in a container; only a grandchild of an owner that was itself killed can stay behind.
 #pragma once
 
 #include <sys/types.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/result.h"
 
 namespace mainstay {
 
+// Standard input is /dev/null; no descriptor of ours is inherited but the output.
 struct Command {
-  std::vector<std::string> arguments;              // [0] is the program: a path, or a name looked up in PATH
-  std::map<std::string, std::string> environment;  // the whole environment: nothing is inherited
-  std::string workingFolder;                       // "" = ours
-  std::string outputFile;                          // "" = inherit; else both streams are appended here
+  std::vector<std::string> arguments = {};  // [0] is the program: a path, or a name looked up in our PATH
+  std::map<std::string, std::string> environment = {};  // the whole environment: nothing is inherited
+  std::string workingFolder = {};                       // "" = ours
+  std::string outputFile = {};                          // both streams are appended here
+  int outputDescriptor = -1;  // without a file: both streams go here; -1 = where ours go
 };
 
 struct ExitStatus {
@@ -26,37 +36,46 @@ struct ExitStatus {
   int signal = 0;  // 0 when it exited by itself
 };
 
+// Used by one thread at a time, except signal(), which any thread may call.
 class Subprocess {
  public:
+  // Returns when the program runs; kNotFound and the like name it when it cannot.
   static Result<Subprocess> start(const Command& command);
-  Subprocess(Subprocess&& other) noexcept;
+  Subprocess(Subprocess&& other) noexcept = default;
   Subprocess& operator=(Subprocess&& other) noexcept;
-  // Kills the whole group (SIGKILL) and reaps.
+  // Kills the whole group (SIGKILL) and reaps; one that even SIGKILL does not end soon (a hung driver) is
+  // left to its thread.
   ~Subprocess();
 
   pid_t pid() const { return pid_; }
   // The status if it has ended; never waits.
-  std::optional<ExitStatus> poll();
+  std::optional<ExitStatus> poll() const;
   // Waits for the end until the deadline; nullopt when it still runs.
-  std::optional<ExitStatus> wait(Deadline deadline);
+  std::optional<ExitStatus> wait(Deadline deadline) const;
   // To the whole group; nothing happens when it has ended.
-  void signal(int number);
+  void signal(int number) const;
+  // Readable when it has ended: for poll(2).
+  int endedDescriptor() const;
 
  private:
-  explicit Subprocess(pid_t pid) : pid_(pid) {}
-  pid_t pid_ = -1;  // -1: moved from, or reaped
-  std::optional<ExitStatus> status_;
+  struct State;
+  Subprocess() = default;
+
+  std::shared_ptr<State> state_;  // null: moved from
+  std::thread watcher_;
+  pid_t pid_ = -1;
 };
 
 struct Output {
-  ExitStatus status;
-  std::string text;  // standard output, then standard error interleaved as it came, cut at the limit
+  ExitStatus status = {};
+  std::string text = {};  // standard output and standard error as they came, cut at the limit
   bool truncated = false;
 };
 
-// Runs to the end and captures output, at most `limit` bytes. Past the deadline the whole group is killed:
-// kDeadlineExceeded.
-Result<Output> run(const Command& command, Deadline deadline, std::size_t limit = 1 << 20);
+// Runs to the end and captures output, at most `limit` bytes. Past the deadline (kDeadlineExceeded), or when
+// asked to stop (kCancelled), the whole group is killed.
+Result<Output> run(const Command& command, Deadline deadline, std::size_t limit = 1 << 20,
+                   std::stop_token stop = {});
 
 // This process's environment without what could point a child at somebody's real cluster or cloud account:
 // KUBECONFIG, KUBERNETES_SERVICE_*, AWS_* are left out.
