@@ -22,6 +22,10 @@ float dot(const float* a, const float* b, std::size_t size) {
   return sum;
 }
 
+float surpriseOf(float probability) {
+  return -logf(std::max(probability, 1e-30F));
+}
+
 void softmax(std::vector<float>& values) {
   const float highest = *std::max_element(values.begin(), values.end());
   float sum = 0;
@@ -93,11 +97,15 @@ Model::Activations Model::forward(std::span<const std::uint8_t> context) const {
   return a;
 }
 
+float Model::loss(std::span<const std::uint8_t> symbols, std::size_t at) const {
+  return surpriseOf(forward(symbols.subspan(at - kContext, kContext)).output[symbols[at]]);
+}
+
 float Model::addGradient(std::span<const std::uint8_t> symbols, std::size_t at,
                          std::span<float> gradient) const {
   const auto context = symbols.subspan(at - kContext, kContext);
   Activations a = forward(context);
-  const float loss = -logf(std::max(a.output[symbols[at]], 1e-30F));
+  const float surprise = surpriseOf(a.output[symbols[at]]);
   std::vector<float>& dOutput = a.output;  // d loss / d logits = probabilities - one-hot
   dOutput[symbols[at]] -= 1.0F;
 
@@ -115,7 +123,7 @@ float Model::addGradient(std::span<const std::uint8_t> symbols, std::size_t at,
     g[embedding(context[i / kEmbedding]) + i % kEmbedding] +=
         dot(p + hiddenWeights(i), dHidden.data(), kHidden);
   }
-  return loss;
+  return surprise;
 }
 
 }  // namespace trainer

@@ -36,8 +36,9 @@ class Model {
   void initialise(std::uint64_t seed);
   std::span<float> parameters() { return parameters_; }
 
-  // Adds the gradient of the loss for symbols[at], given the kContext symbols before it, to `gradient`, which
-  // has the shape of parameters(); returns the loss in nats. REQUIRES: at >= kContext.
+  // How surprising symbols[at] is, in nats, given the kContext symbols before it. REQUIRES: at >= kContext.
+  float loss(std::span<const std::uint8_t> symbols, std::size_t at) const;
+  // Adds the gradient of that loss to `gradient`, which has the shape of parameters(); returns the loss.
   float addGradient(std::span<const std::uint8_t> symbols, std::size_t at, std::span<float> gradient) const;
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <string_view>
 
 namespace trainer {
@@ -18,6 +19,11 @@ std::size_t samplePlace(int step, int rank, int index, std::size_t size) {
   const auto key = (static_cast<std::uint64_t>(step) << 32) + (static_cast<std::uint64_t>(rank) << 16) +
                    static_cast<std::uint64_t>(index);
   return Model::kContext + mix(kSeed ^ mix(key)) % (size - Model::kContext);
+}
+
+// By rank, from the first to the last.
+float sumOf(const std::vector<float>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), 0.0F);
 }
 
 }  // namespace
@@ -37,10 +43,8 @@ Training::Training(const Settings& settings, const Corpus& corpus, Interrupt& in
 void Training::run() {
   const int done = resume();
   const auto begin = std::chrono::steady_clock::now();
-  float loss = 0;
   for (int step = done + 1; step <= settings_.steps; ++step) {
-    loss = trainOneStep(step);
-    report_.step(step, loss);
+    report_.step(step, trainOneStep(step));
     if (settings_.checkpointAt(step)) {
       saveCheckpoint(step);
     }
@@ -51,7 +55,7 @@ void Training::run() {
     // number.
     interrupt_.sleepUntil(begin + (step - done) * settings_.stepTime);
   }
-  finish(loss);
+  finish();
 }
 
 int Training::resume() {
@@ -96,11 +100,7 @@ float Training::trainOneStep(int step) {
   }
   optimizer_.update(ownParameters(), ownGradient);
   ring_.allGather(model_.parameters());
-  float total = 0;
-  for (const float part : ring_.gather(lossSum)) {
-    total += part;
-  }
-  return total / samples;
+  return sumOf(ring_.gather(lossSum)) / samples;
 }
 
 void Training::saveCheckpoint(int step) {
@@ -115,7 +115,18 @@ void Training::saveCheckpoint(int step) {
   report_.checkpoint(step);
 }
 
-void Training::finish(float loss) {
+float Training::evaluate() {
+  const std::size_t samples = corpus_.size() - Model::kContext;
+  const Chunk own = chunkOf(samples, ring_.rank(), ring_.world());
+  float lossSum = 0;
+  for (std::size_t i = own.begin; i < own.end; ++i) {
+    lossSum += model_.loss(corpus_.symbols(), Model::kContext + i);
+  }
+  return sumOf(ring_.gather(lossSum)) / static_cast<float>(samples);
+}
+
+void Training::finish() {
+  const float loss = evaluate();
   const std::string digest = toHex(sha256(std::as_bytes(model_.parameters())));
   if (ring_.rank() == 0 && !settings_.checkpointFolder.empty()) {
     char text[256];

@@ -23,7 +23,9 @@ class Training {
   int resume();
   float trainOneStep(int step);
   void saveCheckpoint(int step);
-  void finish(float loss);
+  // The mean loss over the whole text: it depends on the parameters only, not on the last batch.
+  float evaluate();
+  void finish();
   std::span<float> ownParameters();
 
   const Settings& settings_;
