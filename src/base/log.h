@@ -28,10 +28,10 @@ struct LogField {
   LogField(std::string_view k, const std::string& v) : key(k), value(v) {}
   LogField(std::string_view k, const char* v) : key(k), value(v) {}
   LogField(std::string_view k, const Error& e) : key(k), value(e.toString()) {}
-  LogField(std::string_view k, bool v) : key(k), value(v ? "true" : "false") {}
-  template <class Number>
-  requires std::is_arithmetic_v<Number> LogField(std::string_view k, Number v)
-      : key(k), value(std::to_string(v)) {}
+  LogField(std::string_view k, bool v) : key(k), value(v ? "true" : "false"), literal(true) {}
+  template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
+  LogField(std::string_view k, Number v)
+      : key(k), value(std::to_string(v)), literal(std::is_integral_v<Number>) {}
 };
 using LogFields = std::initializer_list<LogField>;
 
