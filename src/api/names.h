@@ -34,6 +34,8 @@ inline constexpr char kResumeAnnotation[] =
 // --- Others we look at ---
 inline constexpr char kKueueQueueLabel[] = "kueue.x-k8s.io/queue-name";
 inline constexpr char kTrainingJobNameLabel[] = "training.kubeflow.org/job-name";
+inline constexpr char kReplicaTypeLabel[] = "training.kubeflow.org/replica-type";
+inline constexpr char kReplicaIndexLabel[] = "training.kubeflow.org/replica-index";
 inline constexpr char kInstanceTypeLabel[] = "node.kubernetes.io/instance-type";
 inline constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";

@@ -1,0 +1,30 @@
+// Release: gives jobs back to their owners, whatever the plan. For `mainstay job release` and `mainstay
+// release --all`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/api.h"
+
+namespace mainstay::jobs {
+
+struct ReleaseOptions {
+  std::string reason;   // kept in the Event and in the answer
+  bool dryRun = false;  // only say what would be done
+};
+
+// Starts a PyTorchJob that we hold suspended, whether or not it fits. The answer is a sentence: what was
+// done, or why there was nothing to do. The same incident does not stop the job again.
+Result<std::string> releaseJob(kube::Api& api, const std::string& ns, const std::string& name,
+                               const ReleaseOptions& options, TimePoint now);
+
+// Every job that we hold; one sentence each. Goes on after a failure, which is then told in its sentence and
+// `failed`.
+struct Released {
+  std::vector<std::string> sentences;
+  bool failed = false;
+};
+Result<Released> releaseAllJobs(kube::Api& api, const ReleaseOptions& options, TimePoint now);
+
+}  // namespace mainstay::jobs
