@@ -1,0 +1,292 @@
+#include "local/discovery.h"
+
+#include <algorithm>
+#include <set>
+
+namespace mainstay::local {
+namespace {
+
+std::vector<Kind> builtInKinds() {
+  const auto kind = [](std::string group, std::string version, std::string plural, std::string name,
+                       bool namespaced, std::string singular, std::vector<std::string> shortNames,
+                       std::vector<std::string> subresources) {
+    Kind result;
+    result.resource = {std::move(group), std::move(version), std::move(plural), std::move(name), namespaced};
+    result.singular = std::move(singular);
+    result.shortNames = std::move(shortNames);
+    result.subresources = std::move(subresources);
+    return result;
+  };
+  return {
+      kind("", "v1", "namespaces", "Namespace", false, "namespace", {"ns"}, {"status"}),
+      kind("", "v1", "nodes", "Node", false, "node", {"no"}, {"status"}),
+      kind("", "v1", "pods", "Pod", true, "pod", {"po"}, {"status", "binding", "eviction", "log"}),
+      kind("", "v1", "events", "Event", true, "event", {"ev"}, {}),
+      kind("", "v1", "configmaps", "ConfigMap", true, "configmap", {"cm"}, {}),
+      kind("", "v1", "secrets", "Secret", true, "secret", {}, {}),
+      kind("", "v1", "services", "Service", true, "service", {"svc"}, {"status"}),
+      kind("apps", "v1", "daemonsets", "DaemonSet", true, "daemonset", {"ds"}, {"status"}),
+      kind("coordination.k8s.io", "v1", "leases", "Lease", true, "lease", {}, {}),
+      kind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true, "poddisruptionbudget",
+           {"pdb"}, {"status"}),
+      kind("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false,
+           "customresourcedefinition", {"crd", "crds"}, {"status"}),
+  };
+}
+
+JsonArray toStringArray(const std::vector<std::string>& values) {
+  return JsonArray(values.begin(), values.end());
+}
+
+// The verbs of a subresource entry, and the kind it speaks.
+JsonObject subresourceEntry(const Kind& kind, const std::string& subresource) {
+  JsonObject entry{{"name", kind.resource.plural + "/" + subresource},
+                   {"singularName", ""},
+                   {"namespaced", kind.resource.namespaced},
+                   {"kind", kind.resource.kind}};
+  if (subresource == "eviction") {
+    entry["group"] = "policy";
+    entry["version"] = "v1";
+    entry["kind"] = "Eviction";
+  }
+  if (subresource == "binding") {
+    entry["kind"] = "Binding";
+  }
+  const bool postOnly = subresource == "eviction" || subresource == "binding";
+  entry["verbs"] = postOnly               ? JsonArray{"create"}
+                   : subresource == "log" ? JsonArray{"get"}
+                                          : JsonArray{"get", "patch", "update"};
+  return entry;
+}
+
+JsonObject resourceEntry(const Kind& kind) {
+  JsonObject entry{{"name", kind.resource.plural},
+                   {"singularName", kind.singular},
+                   {"namespaced", kind.resource.namespaced},
+                   {"kind", kind.resource.kind},
+                   {"verbs", JsonArray{"create", "delete", "deletecollection", "get", "list", "patch",
+                                       "update", "watch"}}};
+  if (!kind.shortNames.empty()) {
+    entry["shortNames"] = toStringArray(kind.shortNames);
+  }
+  if (!kind.categories.empty()) {
+    entry["categories"] = toStringArray(kind.categories);
+  }
+  return entry;
+}
+
+Json versionDocument() {
+  // What clients compare themselves with: the version whose behaviour was taken as the model.
+  return JsonObject{{"major", "1"},        {"minor", "34"},           {"gitVersion", "v1.34.0+mainstay"},
+                    {"gitCommit", ""},     {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
+                    {"goVersion", "none"}, {"compiler", "none"},      {"platform", "linux/amd64"}};
+}
+
+JsonObject groupVersionEntry(const std::string& group, const std::string& version) {
+  return {{"groupVersion", group + "/" + version}, {"version", version}};
+}
+
+}  // namespace
+
+bool Kind::hasSubresource(std::string_view name) const {
+  return std::find(subresources.begin(), subresources.end(), name) != subresources.end();
+}
+
+KindTable::KindTable() {
+  for (Kind& kind : builtInKinds()) {
+    builtIn_.push_back(std::make_shared<const Kind>(std::move(kind)));
+  }
+}
+
+void KindTable::setCustom(const std::string& crdName, std::vector<Kind> kinds) {
+  std::vector<KindPtr> shared;
+  for (Kind& kind : kinds) {
+    shared.push_back(std::make_shared<const Kind>(std::move(kind)));
+  }
+  if (shared.empty()) {
+    custom_.erase(crdName);
+  } else {
+    custom_[crdName] = std::move(shared);
+  }
+}
+
+bool KindTable::servedByOther(const std::string& group, const std::string& plural,
+                              const std::string& crdName) const {
+  const auto same = [&](const KindPtr& kind) {
+    return kind->resource.group == group && kind->resource.plural == plural;
+  };
+  if (std::any_of(builtIn_.begin(), builtIn_.end(), same)) {
+    return true;
+  }
+  return std::any_of(custom_.begin(), custom_.end(), [&](const auto& entry) {
+    return entry.first != crdName && std::any_of(entry.second.begin(), entry.second.end(), same);
+  });
+}
+
+std::vector<KindPtr> KindTable::all() const {
+  std::vector<KindPtr> kinds = builtIn_;
+  for (const auto& [name, versions] : custom_) {
+    kinds.insert(kinds.end(), versions.begin(), versions.end());
+  }
+  return kinds;
+}
+
+KindPtr KindTable::find(const std::string& group, const std::string& version,
+                        const std::string& plural) const {
+  for (const KindPtr& kind : all()) {
+    const api::Resource& resource = kind->resource;
+    if (resource.plural == plural && resource.group == group && resource.version == version) {
+      return kind;
+    }
+  }
+  return nullptr;
+}
+
+KindPtr KindTable::findByKind(const std::string& apiVersion, const std::string& kindName) const {
+  for (const KindPtr& kind : all()) {
+    if (kind->resource.kind == kindName && kind->resource.apiVersion() == apiVersion) {
+      return kind;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<KindPtr> KindTable::oneOfEachShelf() const {
+  std::vector<KindPtr> kinds = builtIn_;
+  for (const auto& [name, versions] : custom_) {
+    kinds.push_back(versions.front());
+  }
+  return kinds;
+}
+
+std::vector<std::string> splitPath(std::string_view path) {
+  std::vector<std::string> parts;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    if (end > 0) {
+      parts.emplace_back(path.substr(0, end));
+    }
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return parts;
+}
+
+Outcome<Target> KindTable::resolve(std::string_view path) const {
+  std::vector<std::string> parts = splitPath(path);
+  const bool core = !parts.empty() && parts[0] == "api";
+  const std::size_t head = core ? 2 : 3;  // /api/VERSION or /apis/GROUP/VERSION
+  if (parts.size() <= head || (!core && parts[0] != "apis")) {
+    return refuse(unknownPath());
+  }
+  const std::string group = core ? "" : parts[1];
+  const std::string version = parts[head - 1];
+  parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(head));
+
+  Target target;
+  // "namespaces/NS/pods", but "namespaces/NS" and "namespaces/NS/status" name the namespace itself.
+  if (parts[0] == "namespaces" && parts.size() >= 3 && find(group, version, parts[2])) {
+    target.ns = parts[1];
+    parts.erase(parts.begin(), parts.begin() + 2);
+  }
+  target.kind = find(group, version, parts[0]);
+  const bool wrongScope = target.kind && !target.ns.empty() && !target.kind->resource.namespaced;
+  if (!target.kind || wrongScope || parts.size() > 3) {
+    return refuse(unknownPath());
+  }
+  target.name = parts.size() > 1 ? parts[1] : "";
+  target.subresource = parts.size() > 2 ? parts[2] : "";
+  const bool unknownSubresource =
+      !target.subresource.empty() && !target.kind->hasSubresource(target.subresource);
+  const bool namespaceMissing = !target.name.empty() && target.ns.empty() && target.kind->resource.namespaced;
+  if (unknownSubresource || namespaceMissing) {
+    return refuse(unknownPath());
+  }
+  return target;
+}
+
+std::vector<std::string> KindTable::versionsOf(const std::string& group) const {
+  std::vector<std::string> versions;
+  for (const KindPtr& kind : all()) {
+    const std::string& version = kind->resource.version;
+    if (kind->resource.group == group &&
+        std::find(versions.begin(), versions.end(), version) == versions.end()) {
+      versions.push_back(version);
+    }
+  }
+  return versions;
+}
+
+std::optional<Json> KindTable::groupDocument(const std::string& group) const {
+  const std::vector<std::string> versions = versionsOf(group);
+  if (group.empty() || versions.empty()) {
+    return std::nullopt;
+  }
+  JsonArray entries;
+  for (const std::string& version : versions) {
+    entries.push_back(groupVersionEntry(group, version));
+  }
+  return JsonObject{{"kind", "APIGroup"},
+                    {"apiVersion", "v1"},
+                    {"name", group},
+                    {"versions", std::move(entries)},
+                    {"preferredVersion", groupVersionEntry(group, versions.front())}};
+}
+
+Json KindTable::groupList() const {
+  std::set<std::string> names;
+  for (const KindPtr& kind : all()) {
+    names.insert(kind->resource.group);
+  }
+  JsonArray groups;
+  for (const std::string& name : names) {
+    if (auto document = groupDocument(name)) {
+      groups.push_back(*std::move(document));
+    }
+  }
+  return JsonObject{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}};
+}
+
+std::optional<Json> KindTable::resourceList(const std::string& group, const std::string& version) const {
+  JsonArray resources;
+  for (const KindPtr& kind : all()) {
+    if (kind->resource.group == group && kind->resource.version == version) {
+      resources.push_back(resourceEntry(*kind));
+      for (const std::string& subresource : kind->subresources) {
+        resources.push_back(subresourceEntry(*kind, subresource));
+      }
+    }
+  }
+  if (resources.empty()) {
+    return std::nullopt;
+  }
+  return JsonObject{{"kind", "APIResourceList"},
+                    {"apiVersion", "v1"},
+                    {"groupVersion", group.empty() ? version : group + "/" + version},
+                    {"resources", std::move(resources)}};
+}
+
+std::optional<Json> KindTable::document(std::string_view path) const {
+  const std::vector<std::string> parts = splitPath(path);
+  if (parts == std::vector<std::string>{"version"}) {
+    return versionDocument();
+  }
+  if (parts == std::vector<std::string>{"api"}) {
+    return JsonObject{
+        {"kind", "APIVersions"}, {"versions", JsonArray{"v1"}}, {"serverAddressByClientCIDRs", JsonArray()}};
+  }
+  if (parts == std::vector<std::string>{"apis"}) {
+    return groupList();
+  }
+  if (parts.size() == 2 && parts[0] == "api") {
+    return resourceList("", parts[1]);
+  }
+  if (parts.size() == 2 && parts[0] == "apis") {
+    return groupDocument(parts[1]);
+  }
+  if (parts.size() == 3 && parts[0] == "apis") {
+    return resourceList(parts[1], parts[2]);
+  }
+  return std::nullopt;
+}
+
+}  // namespace mainstay::local
