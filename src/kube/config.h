@@ -25,11 +25,11 @@ struct Config {
 
 // Where to look. main fills it from flags and environment; nothing here reads the environment.
 struct ConfigChoice {
-  std::string kubeconfig;      // --kubeconfig or KUBECONFIG: explicit, so that its failure is final
-  std::string context;         // "" = current-context
-  std::string serviceHost;     // KUBERNETES_SERVICE_HOST
-  std::string servicePort;     // KUBERNETES_SERVICE_PORT
-  std::string homeKubeconfig;  // ~/.kube/config, tried last and only when it exists; "" = none (daemons)
+  std::string kubeconfig{};      // --kubeconfig or KUBECONFIG: explicit, so that its failure is final
+  std::string context{};         // "" = current-context
+  std::string serviceHost{};     // KUBERNETES_SERVICE_HOST
+  std::string servicePort{};     // KUBERNETES_SERVICE_PORT
+  std::string homeKubeconfig{};  // ~/.kube/config, tried last and only when it exists; "" = none (daemons)
 };
 
 // The explicit kubeconfig; else in-cluster when serviceHost is set; else homeKubeconfig.

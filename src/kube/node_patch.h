@@ -18,14 +18,14 @@ namespace mainstay::kube {
 
 struct NodeChange {
   // nullopt removes.
-  std::map<std::string, std::optional<std::string>> labels;
-  std::map<std::string, std::optional<std::string>> annotations;
+  std::map<std::string, std::optional<std::string>> labels{};
+  std::map<std::string, std::optional<std::string>> annotations{};
   // A taint is known by key and effect: one of the same is replaced.
-  std::vector<api::Taint> addTaints;
+  std::vector<api::Taint> addTaints{};
   // Removed when key, value and effect are these.
-  std::vector<api::Taint> removeTaints;
+  std::vector<api::Taint> removeTaints{};
   // true cordons, false uncordons; nullopt leaves it alone.
-  std::optional<bool> unschedulable;
+  std::optional<bool> unschedulable{};
 };
 
 // The merge patch that turns `node` into what `change` asks for, guarded by the node's resourceVersion;

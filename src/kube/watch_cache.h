@@ -22,8 +22,8 @@ namespace mainstay::kube {
 class Reflector {
  public:
   struct Options {
-    std::string ns;   // "" = all
-    Query selectors;  // labelSelector, fieldSelector
+    std::string ns{};   // "" = all
+    Query selectors{};  // labelSelector, fieldSelector
     Duration resync = std::chrono::minutes(30);
     std::uint64_t seed =
         1;  // of the back-off's jitter: programs give their process id, simulations a constant

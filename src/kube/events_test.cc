@@ -1,0 +1,116 @@
+#include "kube/events.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/scripted_api.h"
+
+namespace mainstay::kube {
+namespace {
+
+class EventsTest : public testing::Test {
+ protected:
+  Result<> say(const std::string& message, const EventSubject& about = node()) {
+    return recorder_.record(about, "Warning", "NodeIsolated", message, clock_.now());
+  }
+  static EventSubject node() {
+    return {.apiVersion = "v1", .kind = "Node", .ns = "", .name = "a", .uid = "u1"};
+  }
+  void acceptAll(int times) {
+    for (int i = 0; i < times; ++i) {
+      api_.answer(Json(JsonObject()));
+    }
+  }
+
+  ScriptedApi api_;
+  ManualClock clock_;
+  EventRecorder recorder_{api_, "mainstay-recovery", "host-1"};
+};
+
+TEST_F(EventsTest, WritesAnEventAsKubectlDescribeLooksForIt) {
+  acceptAll(1);
+  ASSERT_TRUE(say("DMA error").has_value());
+  const ApiRequest& call = api_.calls.at(0);
+  EXPECT_EQ(call.path, "/api/v1/namespaces/default/events");
+  EXPECT_EQ(findString(call.body, "involvedObject", "kind"), "Node");
+  EXPECT_EQ(findString(call.body, "involvedObject", "uid"), "u1");
+  EXPECT_EQ(findString(call.body, "reason"), "NodeIsolated");
+  EXPECT_EQ(findString(call.body, "type"), "Warning");
+  EXPECT_EQ(findString(call.body, "message"), "DMA error");
+  EXPECT_EQ(findString(call.body, "source", "component"), "mainstay-recovery");
+  EXPECT_EQ(findString(call.body, "reportingInstance"), "host-1");
+  EXPECT_EQ(findString(call.body, "firstTimestamp"), formatTime(clock_.now()));
+  EXPECT_EQ(call.body.at("count"), 1);
+  EXPECT_TRUE(findString(call.body, "metadata", "name").starts_with("a."));
+}
+
+TEST_F(EventsTest, LivesInTheNamespaceOfItsSubject) {
+  acceptAll(1);
+  ASSERT_TRUE(say("x", {.apiVersion = "v1", .kind = "Pod", .ns = "ml", .name = "p", .uid = "u"}).has_value());
+  EXPECT_EQ(api_.calls.at(0).path, "/api/v1/namespaces/ml/events");
+}
+
+TEST_F(EventsTest, CountsRepeatsOnTheFirst) {
+  acceptAll(3);
+  ASSERT_TRUE(say("DMA error").has_value());
+  clock_.advance(std::chrono::minutes(9));
+  ASSERT_TRUE(say("DMA error").has_value());
+  clock_.advance(std::chrono::minutes(9));
+  ASSERT_TRUE(say("DMA error").has_value());
+  EXPECT_EQ(api_.calls[1].method, "PATCH");
+  EXPECT_TRUE(api_.calls[1].path.ends_with(findString(api_.calls[0].body, "metadata", "name")));
+  EXPECT_EQ(api_.calls[2].body.at("count"), 3);
+  EXPECT_EQ(findString(api_.calls[2].body, "lastTimestamp"), formatTime(clock_.now()));
+}
+
+TEST_F(EventsTest, BeginsANewEventForOtherWordsOrAfterTenMinutes) {
+  acceptAll(3);
+  ASSERT_TRUE(say("DMA error").has_value());
+  ASSERT_TRUE(say("SRAM error").has_value());
+  clock_.advance(std::chrono::minutes(10));
+  ASSERT_TRUE(say("DMA error").has_value());
+  for (const ApiRequest& call : api_.calls) {
+    EXPECT_EQ(call.method, "POST");
+  }
+  EXPECT_NE(findString(api_.calls[0].body, "metadata", "name"),
+            findString(api_.calls[1].body, "metadata", "name"));
+}
+
+TEST_F(EventsTest, BeginsANewEventWhenTheFirstHasExpiredInTheServer) {
+  acceptAll(1);
+  ASSERT_TRUE(say("DMA error").has_value());
+  api_.answer(fail(Code::kNotFound, "events have a life of an hour"));
+  acceptAll(1);
+  ASSERT_TRUE(say("DMA error").has_value());
+  EXPECT_EQ(api_.calls[2].method, "POST");
+  EXPECT_EQ(api_.calls[2].body.at("count"), 1);
+}
+
+TEST_F(EventsTest, AFailureIsToldAndCountsNothing) {
+  api_.answer(fail(Code::kPermissionDenied, "events is forbidden"));
+  EXPECT_EQ(say("DMA error").error().code(), Code::kPermissionDenied);
+  acceptAll(1);
+  ASSERT_TRUE(say("DMA error").has_value());
+  EXPECT_EQ(api_.calls[1].method, "POST");
+}
+
+TEST_F(EventsTest, CutsLongTextsBetweenCharacters) {
+  acceptAll(1);
+  std::string text(1023, 'x');
+  text += "\xC3\xA4 and more";  // an umlaut across the bound
+  ASSERT_TRUE(say(text).has_value());
+  EXPECT_EQ(findString(api_.calls[0].body, "message"), std::string(1023, 'x'));
+}
+
+TEST_F(EventsTest, RemembersABoundedNumber) {
+  const int many = 4096;
+  acceptAll(many + 2);
+  for (int i = 0; i <= many; ++i) {
+    ASSERT_TRUE(say("message " + std::to_string(i)).has_value());
+    clock_.advance(Duration(1));
+  }
+  ASSERT_TRUE(say("message 0").has_value());
+  EXPECT_EQ(api_.calls.back().method, "POST") << "the oldest was forgotten";
+}
+
+}  // namespace
+}  // namespace mainstay::kube
