@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ class Flags {
   Flags& add(const std::string& name, std::string& variable, const std::string& help);
   Flags& add(const std::string& name, int& variable, const std::string& help);
   Flags& add(const std::string& name, double& variable, const std::string& help);
-  // --x, --x=true, --x=false, as Go's pflag; never takes the next word.
+  // --x, --x=true, --x=false, as Go's pflag; never takes the next word. Of a flag given twice the last
+  // counts.
   Flags& add(const std::string& name, bool& variable, const std::string& help);
   // Go duration text.
   Flags& add(const std::string& name, Duration& variable, const std::string& help);
@@ -35,7 +37,8 @@ class Flags {
   // Accepted, not shown in the help.
   Flags& addHidden(const std::string& name, std::string& variable);
 
-  // A subcommand with flags of its own; `run` gives the exit code.
+  // A subcommand with flags of its own; `run` gives the exit code. Flags that were added before are the
+  // command's too, so that they can stand before or after its name.
   Flags& command(const std::string& name, const std::string& description, std::function<int()> run = {});
 
   // Parses and runs the chosen subcommand. --help and --version print and return 0. A wrong command line
@@ -46,6 +49,11 @@ class Flags {
  private:
   struct Impl;
   explicit Flags(std::unique_ptr<Impl> impl);
+  template <class Make>
+  Flags& define(Make make);
+  Flags& deepestChosen();
+  int complain(const std::string& problem) const;
+
   std::unique_ptr<Impl> impl_;
 };
 

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
+
 namespace mainstay {
 
 namespace {
@@ -73,35 +75,6 @@ void appendPretty(std::string& out, const Json& value, int depth) {
   } else {
     out += boost::json::serialize(value);
   }
-}
-
-// Levenshtein distance, for "did you mean".
-std::size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) {
-    row[j] = j;
-  }
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
-
-std::string suggestion(std::string_view key, std::initializer_list<std::string_view> known) {
-  std::string_view nearest;
-  std::size_t best = key.size() / 2 + 1;
-  for (const std::string_view candidate : known) {
-    if (const std::size_t distance = editDistance(key, candidate); distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest.empty() ? "" : ", did you mean " + std::string(nearest) + "?";
 }
 
 }  // namespace
@@ -303,7 +276,7 @@ void Cursor::allow(std::initializer_list<std::string_view> keys) const {
     const std::string_view name(key.data(), key.size());
     if (std::ranges::find(keys, name) == keys.end()) {
       errors_->add(path_.empty() ? std::string(name) : path_ + "." + std::string(name),
-                   "unknown field" + suggestion(name, keys));
+                   "unknown field" + didYouMean(name, keys));
     }
   }
 }

@@ -79,17 +79,25 @@ std::string memberPath(const std::string& parent, const std::string& key) {
 // parser's own exception, which parseYaml catches.
 class JsonBuilder final : public YAML::EventHandler {
  public:
+  explicit JsonBuilder(std::string_view text) : text_(text) {}
+
   // What the document was; ready for the next one.
   YamlDocument take() {
     YamlDocument document{std::move(root_), std::move(places_), ""};
     root_ = nullptr;
     places_.clear();
     anchors_.clear();
-    spent_ = {};
     return document;
   }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // The parser would take what is left over after a document's end for the next one.
+    if (!first_ && text_.substr(std::min(text_.size(), static_cast<std::size_t>(mark.pos)), 3) != "---") {
+      throw YAML::ParserException(
+          mark, "this does not belong to what stands above; another document starts with ---");
+    }
+    first_ = false;
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuseAsKey(mark);
@@ -178,7 +186,7 @@ class JsonBuilder final : public YAML::EventHandler {
 
   void refuseAsKey(const YAML::Mark& mark) const {
     if (expectsKey()) {
-      throw YAML::ParserException(mark, "a key must be a plain or quoted text");
+      throw YAML::ParserException(mark, "a key must be a plain or quoted text (or a bracket is not closed)");
     }
   }
 
@@ -235,11 +243,13 @@ class JsonBuilder final : public YAML::EventHandler {
     }
   }
 
+  std::string_view text_;
+  bool first_ = true;
   Json root_ = nullptr;
   std::map<std::string, SourcePlace> places_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::vector<Frame> frames_;
-  Cost spent_;
+  Cost spent_;  // over all documents
 };
 
 std::string placeText(const std::string& file, const YAML::Mark& mark) {
@@ -324,9 +334,10 @@ Result<std::vector<YamlDocument>> parseYaml(std::string_view text, const std::st
   if (text.size() > kMaxYamlText) {
     return fail(Code::kInvalidArgument, file + ": larger than " + std::to_string(kMaxYamlText) + " bytes");
   }
+  text.remove_prefix(text.starts_with("\xef\xbb\xbf") ? 3 : 0);  // a byte order mark
   std::istringstream stream{std::string(text)};
   std::vector<YamlDocument> documents;
-  JsonBuilder builder;
+  JsonBuilder builder(text);
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {

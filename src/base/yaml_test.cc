@@ -83,8 +83,12 @@ TEST(YamlTest, NamesFileLineAndColumnOfWhatItCannotRead) {
   EXPECT_THAT(yamlError("a: 1\nb: [1, 2\nc: 3\n"), HasSubstr("file.yaml:3:"));
   EXPECT_THAT(yamlError("a: 1\n\tb: 2\n"), HasSubstr("file.yaml:2:"));
   EXPECT_EQ(yamlError("a: 1\nb: 2\na: 3\n"), "file.yaml:3:1: the key \"a\" stands here twice");
-  EXPECT_EQ(yamlError("? [x]\n: 1\n"), "file.yaml:1:3: a key must be a plain or quoted text");
+  EXPECT_EQ(yamlError("? [x]\n: 1\n"),
+            "file.yaml:1:3: a key must be a plain or quoted text (or a bracket is not closed)");
   EXPECT_THAT(yamlError("a: *nobody\n"), HasSubstr("file.yaml:1:"));
+  EXPECT_THAT(yamlError("{\"a\": 1"), HasSubstr("a bracket is not closed"));
+  EXPECT_THAT(yamlError("- a\nb: 1\n"),
+              HasSubstr("file.yaml:2:1: this does not belong to what stands above"));
 }
 
 TEST(YamlTest, ExpandsAliases) {
