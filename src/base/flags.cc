@@ -183,7 +183,7 @@ Flags& Flags::add(const std::string& name, std::vector<std::string>& variable, c
     return app.add_option_function<std::vector<std::string>>(dashed(name), take, help)
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->type_name("TEXT,...")
+        ->type_name("TEXT")
         ->default_str(shown);
   });
 }
