@@ -1,0 +1,29 @@
+// Caches: what the recovery watches in Kubernetes, and the Fleet made from it.
+#pragma once
+
+#include <string>
+
+#include "kube/watch_cache.h"
+#include "recovery/fleet.h"
+
+namespace mainstay::recovery {
+
+struct Caches {
+  Caches(kube::Api& api, Signal& signal);
+
+  // Takes in what has arrived; returns when to call again at the latest.
+  TimePoint sync(TimePoint now);
+  // Why nothing may be decided from them: a first list is missing, or a watch has been broken for too long.
+  // "" when they may be trusted. PyTorchJobs are left out: a cluster need not have that kind.
+  std::string whyNotReady(TimePoint now) const;
+  // All but what providers say.
+  Fleet fleet() const;
+
+  kube::WatchCache<api::Node> nodes;
+  kube::WatchCache<api::Pod> pods;
+  kube::WatchCache<api::RecoveryPolicy> policies;
+  kube::WatchCache<api::NodeRecovery> incidents;
+  kube::WatchCache<TrainingJob> jobs;
+};
+
+}  // namespace mainstay::recovery

@@ -1,0 +1,209 @@
+#include "recovery/controller.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace mainstay::recovery {
+namespace {
+
+// A disruption budget is asked again as often as kubectl drain does.
+constexpr Duration kEvictAgain = std::chrono::seconds(5);
+// A pod or node whose deletion was accepted needs a moment to go, and the watch a moment to tell.
+constexpr Duration kDeleteAgain = std::chrono::seconds(10);
+// An Event that says what another said is not news within the hour (the API server keeps Events for one).
+constexpr Duration kEventAgain = std::chrono::hours(1);
+constexpr Duration kFirstRetry = std::chrono::milliseconds(100);
+constexpr Duration kLastRetry = std::chrono::seconds(30);
+// No recovery takes as many steps in a row: a writer that undoes our writes must not spin us.
+constexpr int kLongStreak = 200;
+constexpr Duration kPause = std::chrono::seconds(1);
+
+template <class T>
+bool is(const Step& step) {
+  return std::holds_alternative<T>(step.action);
+}
+
+// How long the same step is not repeated after it succeeded. Zero where our caches show the effect at once.
+Duration repeatAfter(const Step& step) {
+  if (is<EvictPod>(step)) {
+    return kEvictAgain;
+  }
+  if (is<PostEvent>(step)) {
+    return kEventAgain;
+  }
+  const bool deletes =
+      is<DeletePod>(step) || is<ForceDeletePod>(step) || is<DeleteNode>(step) || is<DeleteIncident>(step);
+  return deletes ? kDeleteAgain : Duration{};
+}
+
+Duration retryAfter(const Step& step, int failures) {
+  if (is<EvictPod>(step)) {
+    return kEvictAgain;
+  }
+  return std::min(kLastRetry, kFirstRetry * (1 << std::min(failures - 1, 10)));
+}
+
+std::string groupOf(const Step& step) {
+  return step.incident.empty() ? "node " + step.node : step.incident;
+}
+
+}  // namespace
+
+Controller::Controller(kube::Api& api, Providers providers, std::string host, std::function<bool()> leading,
+                       Metrics& metrics)
+    : providers_(std::move(providers)),
+      leading_(std::move(leading)),
+      metrics_(metrics),
+      caches_(api, signal()),
+      instances_(providers_),
+      executor_(api, caches_, providers_, std::move(host), leading_) {}
+
+TimePoint Controller::step(TimePoint now) {
+  const TimePoint synced = caches_.sync(now);
+  const std::string trouble = caches_.whyNotReady(now);
+  if (trouble != trouble_ && !trouble.empty()) {
+    logWarning("recovery waits for the API server", {{"why", trouble}});
+  }
+  trouble_ = trouble;
+  if (!trouble.empty() || !leading_()) {
+    return synced;
+  }
+  const Fleet fleet = look(now);
+  const Plan plan = recovery::plan(fleet, now);
+  const bool acted = carryOut(plan.steps, now);
+  measure(fleet);
+  return rest(acted, now, std::min({synced, plan.wake, instances_.wake(), retryAt_}));
+}
+
+Fleet Controller::look(TimePoint now) {
+  Fleet fleet = caches_.fleet();
+  for (const auto& [name, provider] : providers_) {
+    fleet.providers.insert(name);
+  }
+  std::erase_if(refused_, [&](const auto& entry) { return !fleet.incidents.contains(entry.first); });
+  fleet.refused = refused_;
+  fleet.facts = instances_.facts();
+  instances_.ask(fleet, now);
+  fleet.facts = instances_.facts();
+  return fleet;
+}
+
+// True when something was carried out: the next plan may follow at once.
+bool Controller::carryOut(const std::vector<Step>& steps, TimePoint now) {
+  retryAt_ = kNever;
+  std::erase_if(attempts_, [&](const auto& entry) { return entry.second.notBefore + kLastRetry < now; });
+  std::set<std::string> stopped;
+  bool acted = false;
+  for (const Step& step : steps) {
+    if (stopped.contains(groupOf(step))) {
+      continue;
+    }
+    const bool done = mayTry(step, now) && carryOut(step, now);
+    acted = acted || done;
+    if (!done && isBarrier(step)) {
+      stopped.insert(groupOf(step));
+    }
+  }
+  return acted;
+}
+
+bool Controller::mayTry(const Step& step, TimePoint now) {
+  const auto at = attempts_.find(describe(step));
+  if (at == attempts_.end() || at->second.notBefore <= now) {
+    return true;
+  }
+  if (!is<PostEvent>(step)) {
+    retryAt_ = std::min(retryAt_, at->second.notBefore);
+  }
+  return false;
+}
+
+bool Controller::carryOut(const Step& step, TimePoint now) {
+  const Result<> result = executor_.execute(step, now);
+  remember(step, result, now);
+  report(step, result);
+  return result.has_value();
+}
+
+void Controller::remember(const Step& step, const Result<>& result, TimePoint now) {
+  const std::string key = describe(step);
+  if (result) {
+    attempts_.erase(key);
+    if (const Duration wait = repeatAfter(step); wait > Duration{}) {
+      attempts_[key] = {now + wait, 0};
+    }
+  } else {
+    Attempt& attempt = attempts_[key];
+    ++attempt.failures;
+    const Duration asked = result.error().retryAfter().value_or(Duration{});
+    attempt.notBefore = now + std::max(asked, retryAfter(step, attempt.failures));
+    retryAt_ = std::min(retryAt_, attempt.notBefore);
+  }
+  if (is<MarkUnhealthy>(step)) {
+    refused_.erase(step.incident);
+    if (!result && !result.error().isRetryable()) {
+      refused_[step.incident] = result.error().toString();
+    }
+  }
+}
+
+void Controller::report(const Step& step, const Result<>& result) {
+  metrics_.count("mainstay_recovery_steps_total", "Steps of node recovery that were carried out or failed.",
+                 {{"step", std::string(stepName(step))}, {"result", result ? "done" : "failed"}});
+  if (!result) {
+    const bool expected = is<EvictPod>(step) || result.error().code() == Code::kConflict;
+    (expected ? logDebug : logWarning)(
+        "recovery step failed, it is tried again",
+        {{"step", describe(step)}, {"incident", step.incident}, {"error", result.error()}});
+    return;
+  }
+  if (!is<PostEvent>(step)) {
+    logInfo("recovery step",
+            {{"step", describe(step)}, {"incident", step.incident}, {"reason", step.reason}});
+  }
+  const auto* update = std::get_if<UpdateIncident>(&step.action);
+  if (!update || !update->status.closed) {
+    return;
+  }
+  metrics_.count("mainstay_recovery_incidents_closed_total", "Incidents that were closed.",
+                 {{"outcome", update->status.outcome}});
+  for (const auto& [phase, seconds] : update->status.phaseSeconds) {
+    metrics_.observe("mainstay_recovery_phase_seconds", "Time that closed incidents spent in each phase.",
+                     {{"phase", phase}}, seconds);
+  }
+}
+
+void Controller::measure(const Fleet& fleet) {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  for (const auto& key : measured_) {
+    counts[key] = 0;
+  }
+  for (const auto& [name, incident] : fleet.incidents) {
+    if (incident->open()) {
+      ++counts[{incident->policy, std::string(phaseName(incident->status.phase))}];
+    }
+  }
+  for (const auto& [key, count] : counts) {
+    metrics_.set("mainstay_recovery_incidents", "Open incidents.",
+                 {{"policy", key.first}, {"phase", key.second}}, count);
+    measured_.insert(key);
+  }
+}
+
+TimePoint Controller::rest(bool acted, TimePoint now, TimePoint wake) {
+  streak_ = acted ? streak_ + 1 : 0;
+  if (!acted) {
+    return wake;
+  }
+  if (streak_ < kLongStreak) {
+    return now;
+  }
+  logWarning(
+      "recovery steps without end: somebody undoes them, or the API server drops what we write; pausing",
+      {{"seconds", 1}});
+  streak_ = 0;
+  return now + kPause;
+}
+
+}  // namespace mainstay::recovery

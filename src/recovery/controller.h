@@ -1,0 +1,57 @@
+// The recovery controller: watches, plans, carries out. A Loop; all its memory that matters is in Kubernetes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/loop.h"
+#include "base/metrics.h"
+#include "recovery/caches.h"
+#include "recovery/executor.h"
+#include "recovery/instance_watch.h"
+#include "recovery/planner.h"
+
+namespace mainstay::recovery {
+
+class Controller final : public Loop {
+ public:
+  // `api` refuses writes of a controller that does not lead (kube::LeaderOnlyApi); `leading` says whether
+  // this one does. Notify signal() when it begins to lead. Everything referred to outlives the controller.
+  Controller(kube::Api& api, Providers providers, std::string host, std::function<bool()> leading,
+             Metrics& metrics);
+
+  std::string_view name() const override { return "recovery"; }
+  TimePoint step(TimePoint now) override;
+
+ private:
+  // When a step that was tried may be tried again.
+  struct Attempt {
+    TimePoint notBefore{};
+    int failures = 0;
+  };
+  Fleet look(TimePoint now);
+  bool carryOut(const std::vector<Step>& steps, TimePoint now);
+  bool carryOut(const Step& step, TimePoint now);
+  bool mayTry(const Step& step, TimePoint now);
+  void remember(const Step& step, const Result<>& result, TimePoint now);
+  void report(const Step& step, const Result<>& result);
+  void measure(const Fleet& fleet);
+  TimePoint rest(bool acted, TimePoint now, TimePoint wake);
+
+  const Providers providers_;
+  const std::function<bool()> leading_;
+  Metrics& metrics_;
+  Caches caches_;
+  InstanceWatch instances_;
+  Executor executor_;
+  std::map<std::string, Attempt> attempts_;     // by describe(step)
+  std::map<std::string, std::string> refused_;  // by incident: what the provider answered to the mark
+  std::set<std::pair<std::string, std::string>> measured_;  // policy and phase of the gauges that exist
+  TimePoint retryAt_ = kNever;
+  std::string trouble_;  // last reason for not planning that was logged
+  int streak_ = 0;       // plans in a row that led to steps
+};
+
+}  // namespace mainstay::recovery

@@ -1,0 +1,61 @@
+// Executor: carries out steps through the Kubernetes API and the providers. Every guard that a step needs
+// against a world that has moved on is here: UIDs, resource versions, identities, the table of phases,
+// leadership.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "kube/events.h"
+#include "kube/node_patch.h"
+#include "recovery/caches.h"
+#include "recovery/steps.h"
+
+namespace mainstay::recovery {
+
+// By the policies' word for them.
+using Providers = std::map<std::string, cloud::Provider*>;
+
+class Executor {
+ public:
+  // All references outlive the executor. `mayAct` is asked before every step: the leader's token.
+  // `host` names this process in Events.
+  Executor(kube::Api& api, Caches& caches, const Providers& providers, std::string host,
+           std::function<bool()> mayAct);
+
+  // One step, once. kFailedPrecondition: the world is not as the step needs it, nothing was done; the next
+  // plan looks again.
+  Result<> execute(const Step& step, TimePoint now);
+
+ private:
+  Result<> run(const Step& step, const OpenIncident& action);
+  Result<> run(const Step& step, const UpdateIncident& action);
+  Result<> run(const Step& step, const DeleteIncident& action);
+  Result<> run(const Step& step, const TakeSlots& action);
+  Result<> run(const Step& step, const ReleaseSlots& action);
+  Result<> run(const Step& step, const IsolateNode& action);
+  Result<> run(const Step& step, const RestoreNode& action);
+  Result<> run(const Step& step, const SetSchedulable& action);
+  Result<> run(const Step& step, const DeleteNode& action);
+  Result<> run(const Step& step, const EvictPod& action);
+  Result<> run(const Step& step, const DeletePod& action);
+  Result<> run(const Step& step, const ForceDeletePod& action);
+  Result<> run(const Step& step, const MarkUnhealthy& action);
+  Result<> run(const Step& step, const MarkHealthy& action);
+  Result<> run(const Step& step, const PostEvent& action);
+
+  Result<> changeNode(const std::string& node, const std::string& uid, const kube::DecideNodeChange& decide);
+  Result<> writeSlots(const api::RecoveryPolicy& policy, const std::vector<api::TakenSlot>& active);
+  Result<cloud::Provider*> provider(const std::string& name) const;
+  std::string budgetsOver(const PodRef& pod) const;
+
+  kube::Api& api_;
+  Caches& caches_;
+  const Providers& providers_;
+  const std::function<bool()> mayAct_;
+  kube::EventRecorder events_;
+  TimePoint now_{};
+};
+
+}  // namespace mainstay::recovery
