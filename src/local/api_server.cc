@@ -124,8 +124,8 @@ Outcome<Answer> ApiServer::dispatch(const kube::ApiRequest& request) {
     }
   }
   MAINSTAY_ASSIGN(const Target target, kinds_.resolve(request.path));
-  const auto fault = faults_.take(verbOf(request.method, request.query, !target.name.empty()), request.path);
-  if (fault && fault->status != 0) {
+  const auto fault = faults_.takeError(verbOf(request.method, request.query, !target.name.empty()), request.path);
+  if (fault) {
     return refuse(refusalOf(*fault));
   }
   if (target.subresource == "log") {
@@ -191,8 +191,8 @@ Outcome<std::unique_ptr<Watch>> ApiServer::watch(const std::string& path, const 
                                                  Signal& signal) {
   std::lock_guard lock(mutex_);
   MAINSTAY_ASSIGN(const Target target, kinds_.resolve(path));
-  const auto fault = faults_.take("watch", path);
-  if (fault && fault->status != 0) {
+  const auto fault = faults_.takeError("watch", path);
+  if (fault) {
     return refuse(refusalOf(*fault));
   }
   if (!target.subresource.empty()) {

@@ -6,11 +6,19 @@ namespace mainstay::local {
 
 void Faults::arm(Fault fault) {
   std::lock_guard lock(mutex_);
-  if (armed_.size() >= kMaxFaults) {
-    armed_.erase(armed_.begin());
+  Fault slow = fault;
+  slow.status = 0;
+  slow.delay = std::clamp(fault.delay, Duration::zero(), kMaxDelay);
+  fault.delay = Duration::zero();
+  for (Fault& part : {std::ref(fault), std::ref(slow)}) {
+    if (part.status == 0 && part.delay == Duration::zero()) {
+      continue;
+    }
+    if (armed_.size() >= kMaxFaults) {
+      armed_.erase(armed_.begin());
+    }
+    armed_.push_back(part);
   }
-  fault.delay = std::clamp(fault.delay, Duration::zero(), kMaxDelay);
-  armed_.push_back(std::move(fault));
 }
 
 void Faults::clear() {
@@ -18,10 +26,11 @@ void Faults::clear() {
   armed_.clear();
 }
 
-std::optional<Fault> Faults::take(const std::string& verb, const std::string& path) {
+std::optional<Fault> Faults::take(const std::string& verb, const std::string& path, bool error) {
   std::lock_guard lock(mutex_);
   const auto at = std::find_if(armed_.begin(), armed_.end(), [&](const Fault& fault) {
-    return (fault.verb.empty() || fault.verb == verb) && path.starts_with(fault.path);
+    return (fault.status != 0) == error && (fault.verb.empty() || fault.verb == verb) &&
+           path.starts_with(fault.path);
   });
   if (at == armed_.end()) {
     return std::nullopt;
@@ -31,6 +40,15 @@ std::optional<Fault> Faults::take(const std::string& verb, const std::string& pa
     armed_.erase(at);
   }
   return taken;
+}
+
+std::optional<Fault> Faults::takeError(const std::string& verb, const std::string& path) {
+  return take(verb, path, true);
+}
+
+Duration Faults::takeDelay(const std::string& verb, const std::string& path) {
+  const auto fault = take(verb, path, false);
+  return fault ? fault->delay : Duration::zero();
 }
 
 std::vector<Fault> Faults::armed() const {

@@ -29,13 +29,17 @@ class Faults {
 
   void arm(Fault fault);
   void clear();
-  // The fault that this call is to have, if any; uses it up by one.
-  std::optional<Fault> take(const std::string& verb, const std::string& path);
+  // The error that this call is to have, if any; uses it up by one.
+  std::optional<Fault> takeError(const std::string& verb, const std::string& path);
+  // How long this call is to wait; uses that up by one.
+  Duration takeDelay(const std::string& verb, const std::string& path);
   std::vector<Fault> armed() const;
 
  private:
+  std::optional<Fault> take(const std::string& verb, const std::string& path, bool error);
+
   mutable std::mutex mutex_;
-  std::vector<Fault> armed_;  // guarded by mutex_
+  std::vector<Fault> armed_;  // guarded by mutex_; each has an error or a delay, not both
 };
 
 // The body of POST /local/v1/faults: {"verb", "path", "count", "status", "reason", "message",
