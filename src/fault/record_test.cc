@@ -83,6 +83,10 @@ TEST(TextTest, SanitizesWhatGoCallsInvalid) {
   EXPECT_EQ(sanitizeUtf8(std::string_view("a\0b", 3)), std::string("a\0b", 3));
 }
 
+TEST(TextTest, QuotesAsGoDoes) {
+  EXPECT_EQ(quoteLikeGo("a \"b\"\\ \n\t\x01\x7f \xC3\xA9"), R"("a \"b\"\\ \n\t\x01\x7f é")");
+}
+
 TEST(TextTest, CutsBetweenCharacters) {
   EXPECT_EQ(cutUtf8("ab\xC3\xA9", 3), "ab");
   EXPECT_EQ(cutUtf8("ab\xC3\xA9", 4), "ab\xC3\xA9");

@@ -16,6 +16,9 @@ std::string_view cutUtf8(std::string_view text, std::size_t limit);
 // Without white space at both ends.
 std::string_view trim(std::string_view text);
 
+// As Go writes a string literal (%q) with printable characters left as they are.
+std::string quoteLikeGo(std::string_view text);
+
 // Equal but for the case of ASCII letters.
 bool equalsIgnoringCase(std::string_view a, std::string_view b);
 

@@ -1,0 +1,114 @@
+// mainstay-agent: finds faults in a node's kernel log and tells Kubernetes.
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+
+#include "agent/agent.h"
+#include "agent/options.h"
+#include "agent/sources/kmsg_thread.h"
+#include "base/log.h"
+#include "fault/text.h"
+#include "kube/http_api.h"
+
+namespace mainstay {
+namespace {
+
+constexpr int kBadInput = 2;
+
+std::string environmentOf(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? value : "";
+}
+
+LogLevel levelOf(const std::string& name) {
+  return name == "debug"     ? LogLevel::kDebug
+         : name == "warning" ? LogLevel::kWarning
+         : name == "error"   ? LogLevel::kError
+                             : LogLevel::kInfo;
+}
+
+// Serves on `port` unless it is off.
+Result<std::unique_ptr<HttpServer>> serve(const std::string& address, int port, HttpServer::Handler handler) {
+  if (port <= 0) {
+    return nullptr;
+  }
+  return HttpServer::listen({.address = address, .port = port}, std::move(handler));
+}
+
+// Blocked before any thread starts, so that only `waitForStop` takes them.
+sigset_t blockStopSignals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+Result<> runAgent(const agent::Options& options) {
+  const sigset_t stopSignals = blockStopSignals();
+  const SteadyWallClock clock;
+  const RealFileSystem files;
+  const TimePoint now = clock.now();
+  const Duration uptime = timeSinceBoot();
+  MAINSTAY_TRY(agent::checkOptions(options));
+
+  Metrics metrics;
+  agent::StatusBoard board;
+  agent::AgentParts parts;
+  parts.metrics = &metrics;
+  parts.board = &board;
+  MAINSTAY_ASSIGN(parts.monitors, agent::loadMonitors(options, files, now, uptime));
+  MAINSTAY_ASSIGN(const std::string bootId, files.read(options.bootIdPath, 4096));
+  parts.machine = {std::string(fault::trim(bootId)), now - uptime};
+  parts.publisher = agent::publisherSettings(options, agent::nodeName(options, environmentOf));
+  std::optional<kube::HttpApi> api;
+  if (options.enableK8sExporter) {
+    MAINSTAY_ASSIGN(kube::Config config, agent::apiConfig(options, environmentOf, files));
+    logInfo("reporting to the Kubernetes API", {{"server", config.server}, {"config", config.origin}});
+    api.emplace(std::move(config), files, clock,
+                kube::HttpApiOptions{.userAgent = "mainstay-agent/" MAINSTAY_VERSION,
+                                     .qps = options.kubeApiQps,
+                                     .burst = options.kubeApiBurst});
+    parts.api = &*api;
+  }
+  parts.makeSource = [&](Signal& signal) -> std::unique_ptr<agent::Source> {
+    auto open = [path = options.kmsgPath] { return agent::openKernelLog(path); };
+    return std::make_unique<agent::KmsgThread>(
+        std::make_unique<agent::KmsgReader>(std::move(open), agent::monotonicTime), clock, signal);
+  };
+
+  // The status server is part of the Kubernetes exporter, as in node-problem-detector.
+  const int statusPort = options.enableK8sExporter ? options.port : 0;
+  MAINSTAY_ASSIGN(const auto status, serve(options.address, statusPort, statusHandler(board, clock)));
+  MAINSTAY_ASSIGN(const auto exposition,
+                  serve(options.prometheusAddress, options.prometheusPort, agent::metricsHandler(metrics)));
+  RealDriver driver(clock);
+  driver.start(std::make_shared<agent::Agent>(std::move(parts), now));
+  logInfo("started", {{"version", MAINSTAY_VERSION}, {"node", agent::nodeName(options, environmentOf)}});
+  int signal = 0;
+  ::sigwait(&stopSignals, &signal);
+  logInfo("stopping", {{"signal", signal}});
+  return {};
+}
+
+}  // namespace
+}  // namespace mainstay
+
+int main(int argc, char** argv) {
+  using namespace mainstay;
+  agent::Options options;
+  Flags flags("mainstay-agent", "Finds faults in a node's kernel log and tells Kubernetes.");
+  agent::addFlags(flags, options);
+  if (const auto code = flags.parse(argc, argv)) {
+    return *code;
+  }
+  configureLog(options.logFormat == "json" ? LogFormat::kJson : LogFormat::kLogfmt,
+               levelOf(options.logLevel));
+  if (const Result<> ran = runAgent(options); !ran) {
+    std::cerr << "mainstay-agent: " << ran.error().toString() << "\n";
+    return kBadInput;
+  }
+  return 0;
+}

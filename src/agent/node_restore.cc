@@ -1,0 +1,171 @@
+// The part of NodeState that takes over, after a restart of the agent, what the Node says.
+#include <algorithm>
+
+#include "agent/node_state.h"
+#include "api/names.h"
+
+namespace mainstay::agent {
+namespace {
+
+// Two runs of the agent turn one kernel stamp into wall times that differ by the drift of two clocks, and a
+// condition's time has whole seconds.
+constexpr Duration kStampSlack = std::chrono::milliseconds(100);
+constexpr Duration kBootSlack = std::chrono::seconds(2);
+
+constexpr char kAgentSource[] = "mainstay-agent";
+
+// "k:{\"type\":\"NeuronHealth\"}" -> NeuronHealth.
+std::string conditionTypeOf(std::string_view fieldKey) {
+  if (!fieldKey.starts_with("k:")) {
+    return "";
+  }
+  const auto key = parseJson(fieldKey.substr(2));
+  return key ? findString(*key, "type") : "";
+}
+
+}  // namespace
+
+std::map<std::string, std::string> conditionOwners(const Json& node, std::string_view manager) {
+  std::map<std::string, std::string> owners;
+  const Json* entries = mainstay::find(node, "metadata", "managedFields");
+  if (!entries || !entries->is_array()) {
+    return owners;
+  }
+  for (const Json& entry : entries->get_array()) {
+    const std::string owner = findString(entry, "manager");
+    const Json* fields = mainstay::find(entry, "fieldsV1", "f:status", "f:conditions");
+    if (owner == manager || !fields || !fields->is_object()) {
+      continue;
+    }
+    for (const auto& [key, value] : fields->get_object()) {
+      if (const std::string type = conditionTypeOf(key); !type.empty()) {
+        owners[type] = owner;
+      }
+    }
+  }
+  return owners;
+}
+
+Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint now) {
+  MAINSTAY_ASSIGN(const api::Node node, api::decodeNode(object));
+  instance_ = node.providerId.empty() ? node.meta.uid : node.providerId;
+  for (auto& [id, seen] : seen_) {
+    seen.finding.instance = instance_;
+  }
+  if (!takeConditions) {
+    markOwners(object);
+  }
+  auto findings = fault::decodeFindings(node.meta.annotation(api::kFindingsAnnotation));
+  if (!findings) {
+    addEvent({kAgentSource, true, "FindingsUnreadable",
+              std::string("the annotation ") + api::kFindingsAnnotation +
+                  " is not as this agent wrote it, and is written anew: " + findings.error().toString(),
+              ""});
+    findings.emplace();
+  }
+  for (Held& held : conditions_) {
+    const api::Condition* old = node.condition(held.condition.type);
+    if (held.owner.empty() && old && old->status == "True") {
+      restoreCondition(held, *old, *findings, now);
+    }
+  }
+  ++revision_;
+  return {};
+}
+
+void NodeState::markOwners(const Json& node) {
+  const auto owners = conditionOwners(node, api::kAgentManager);
+  for (Held& held : conditions_) {
+    const auto owner = owners.find(held.condition.type);
+    if (owner == owners.end()) {
+      continue;
+    }
+    held.owner = owner->second.empty() ? "an unnamed field manager" : owner->second;
+    addEvent({kAgentSource, true, "ConditionOwnedByOther",
+              "the node condition " + held.condition.type + " is kept by \"" + held.owner +
+                  "\", so it is left alone: this agent publishes neither it nor its findings. Stop the "
+                  "other writer and start the agent with --take-conditions, or remove the condition from "
+                  "the agent's config",
+              ""});
+  }
+}
+
+void NodeState::restoreCondition(Held& held, const api::Condition& old,
+                                 const std::vector<fault::Finding>& findings, TimePoint now) {
+  const bool problemNow = held.condition.status == "True";
+  if (inEvidence(old, findings)) {
+    for (const fault::Finding& finding : findings) {
+      if (finding.type == old.type && inEvidence(finding)) {
+        adoptFinding(finding);
+      }
+    }
+    if (!problemNow || held.condition.reason == old.reason) {
+      adopt(held, old);
+    }
+  } else if (!problemNow) {
+    set(held, false, held.spec.reason, held.spec.message, now, held.spec.source);
+  }
+}
+
+// The condition goes on as it was: its Event was sent before the restart, its counter must not read zero.
+void NodeState::adopt(Held& held, const api::Condition& old) {
+  const auto spec = reasonSpec(old.type, old.reason);
+  if (held.condition.status == "True") {
+    std::erase_if(events_, [&](const NodeEvent& event) { return event.condition == old.type; });
+  } else if (spec && spec->countsInMetrics) {
+    metrics_.push_back({"", old.reason, 1});
+    metrics_.push_back({old.type, old.reason, 1});
+  }
+  held.condition = old;
+}
+
+void NodeState::adoptFinding(const fault::Finding& finding) {
+  const auto [at, isNew] = seen_.try_emplace(finding.id);
+  Seen& seen = at->second;
+  if (isNew) {
+    seen.finding = finding;
+  } else {
+    seen.finding.first = finding.first;
+    seen.finding.seq = finding.seq;
+    seen.finding.count = std::max(seen.finding.count, finding.count);
+  }
+  seen.finding.instance = instance_;
+  seen.countedUntil = finding.last + kStampSlack;
+  dropOldestFinding();
+}
+
+std::optional<ReasonSpec> NodeState::reasonSpec(const std::string& type, const std::string& reason) const {
+  std::optional<ReasonSpec> strictest;
+  for (const ReasonSpec& spec : reasons_) {
+    if (spec.condition == type && spec.reason == reason &&
+        (!strictest || spec.clearOn > strictest->clearOn)) {
+      strictest = spec;
+    }
+  }
+  return strictest;
+}
+
+bool NodeState::inEvidence(const fault::Finding& finding) const {
+  const auto spec = reasonSpec(finding.type, finding.reason);
+  const bool sameInstance = finding.instance.empty() || finding.instance == instance_;
+  const bool sameBoot = finding.bootId == machine_.bootId;
+  return spec && sameInstance && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+}
+
+// By its findings; a condition without one (written by another program) by its time.
+bool NodeState::inEvidence(const api::Condition& old, const std::vector<fault::Finding>& findings) const {
+  bool hasFinding = false;
+  for (const fault::Finding& finding : findings) {
+    if (finding.type == old.type && finding.reason == old.reason) {
+      hasFinding = true;
+      if (inEvidence(finding)) {
+        return true;
+      }
+    }
+  }
+  const auto spec = reasonSpec(old.type, old.reason);
+  const bool sameBoot = old.lastTransition >= machine_.booted - kBootSlack;
+  return !hasFinding && spec && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+}
+
+}  // namespace mainstay::agent

@@ -1,0 +1,115 @@
+// NodeState: what this agent says about its node. Pure: problems in; conditions, findings, Events and metrics
+// out.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/problem.h"
+#include "api/core.h"
+#include "base/json.h"
+
+namespace mainstay::agent {
+
+// An Event about the node, to be sent.
+struct NodeEvent {
+  std::string source;
+  bool warning = true;
+  std::string reason;
+  std::string message;
+  std::string condition;  // the type whose change it tells; "" = none
+};
+
+// One step of problem_counter (add `value`) or problem_gauge (set to `value`).
+struct MetricStep {
+  std::string condition;  // "" = problem_counter
+  std::string reason;
+  double value = 0;
+};
+
+// The machine that we run on, as evidence knows it.
+struct Machine {
+  std::string bootId;
+  TimePoint booted{};
+};
+
+class NodeState {
+ public:
+  // Every condition starts as no problem, `now`. Where two configs name one type, the first gives its
+  // defaults.
+  NodeState(const std::vector<ConditionSpec>& conditions, std::vector<ReasonSpec> reasons, Machine machine,
+            TimePoint now);
+
+  // A condition becomes True, or changes its reason, with an Event; the same reason again only counts in the
+  // finding. A condition that nobody declared is ignored, as node-problem-detector does.
+  void report(const Problem& problem);
+  // Back to no problem, with an Event; the findings of the type go.
+  void clear(const std::string& type, TimePoint now);
+
+  // Takes over, after a restart, what the Node says: conditions that are still in evidence stay True. The
+  // others are cleared with an Event. Types that another field manager owns are left alone from now on,
+  // unless `takeConditions`.
+  Result<> restore(const Json& node, bool takeConditions, TimePoint now);
+
+  // What to send: the strategic merge patch of nodes/NAME/status, with all conditions and the findings.
+  Json patch(TimePoint now) const;
+  // Rises when something should be published at once / when it can wait (a finding was seen again).
+  std::uint64_t revision() const { return revision_; }
+  std::uint64_t refreshes() const { return refreshes_; }
+
+  std::vector<api::Condition> conditions() const;
+  // At most the newest kMaxEvents; nobody takes them while the API server is away.
+  std::deque<NodeEvent> takeEvents();
+  std::vector<MetricStep> takeMetrics();
+
+  static constexpr std::size_t kMaxEvents = 1000;  // as client-go's queue
+
+ private:
+  struct Held {
+    ConditionSpec spec;
+    api::Condition condition;
+    std::string owner;  // the field manager that owns it; "" = we do
+  };
+  struct Seen {
+    fault::Finding finding;
+    // Restored: records up to here were counted before the restart, and are read again by the lookback.
+    std::optional<TimePoint> countedUntil;
+  };
+
+  Held* find(const std::string& type);
+  void set(Held& held, bool problem, const std::string& reason, const std::string& message, TimePoint time,
+           const std::string& source);
+  void remember(const Problem& problem);
+  void dropOldestFinding();
+  void addEvent(NodeEvent event);
+  void count(const std::string& reason, bool countsInMetrics);
+
+  // Restoring (node_restore.cc).
+  void markOwners(const Json& node);
+  void restoreCondition(Held& held, const api::Condition& old, const std::vector<fault::Finding>& findings,
+                        TimePoint now);
+  void adopt(Held& held, const api::Condition& old);
+  void adoptFinding(const fault::Finding& finding);
+  std::optional<ReasonSpec> reasonSpec(const std::string& type, const std::string& reason) const;
+  bool inEvidence(const fault::Finding& finding) const;
+  bool inEvidence(const api::Condition& old, const std::vector<fault::Finding>& findings) const;
+
+  std::vector<Held> conditions_;
+  const std::vector<ReasonSpec> reasons_;
+  const Machine machine_;
+  std::string instance_;              // known once restored
+  std::map<std::string, Seen> seen_;  // findings by id, at most kMaxFindings
+  std::deque<NodeEvent> events_;
+  std::vector<MetricStep> metrics_;
+  std::uint64_t revision_ = 1;
+  std::uint64_t refreshes_ = 0;
+};
+
+// Condition types of a Node that field managers other than `manager` own, and which (metadata.managedFields).
+std::map<std::string, std::string> conditionOwners(const Json& node, std::string_view manager);
+
+}  // namespace mainstay::agent

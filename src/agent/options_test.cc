@@ -1,0 +1,127 @@
+#include "agent/options.h"
+
+#include <gtest/gtest.h>
+
+namespace mainstay::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Environment kNoEnvironment = [](const std::string&) { return std::string(); };
+
+Options parsed(std::vector<const char*> arguments) {
+  Options options;
+  Flags flags("mainstay-agent", "test");
+  addFlags(flags, options);
+  arguments.insert(arguments.begin(), "mainstay-agent");
+  EXPECT_EQ(flags.parse(static_cast<int>(arguments.size()), arguments.data()), std::nullopt);
+  return options;
+}
+
+std::string complaint(std::vector<const char*> arguments) {
+  const Result<> checked = checkOptions(parsed(std::move(arguments)));
+  return checked ? "" : checked.error().toString();
+}
+
+TEST(AgentOptionsTest, TakesTheCommandLineOfNodeProblemDetectorsDaemonSet) {
+  const Options options =
+      parsed({"--logtostderr", "--v=2", "--config.system-log-monitor=/config/a.json,/config/b.json",
+              "--k8s-exporter-heartbeat-period=1m30s", "--port", "0", "--k8s-exporter-write-events=false"});
+  EXPECT_EQ(options.systemLogMonitors, (std::vector<std::string>{"/config/a.json", "/config/b.json"}));
+  EXPECT_EQ(options.heartbeatPeriod, 90s);
+  EXPECT_EQ(options.port, 0);
+  EXPECT_FALSE(options.writeEvents);
+  EXPECT_TRUE(checkOptions(options));
+  EXPECT_TRUE(checkOptions(parsed({"--system-log-monitors=/config/a.json"})));
+}
+
+TEST(AgentOptionsTest, SaysWhatContradictsItselfOrIsMissing) {
+  EXPECT_NE(complaint({}).find("no monitor is configured"), std::string::npos);
+  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--system-log-monitors=b"}).find("deprecated"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--enable-k8s-exporter=false", "--prometheus-port=0"})
+                .find("no exporter is on"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--config.custom-plugin-monitor=b"})
+                .find("not in this release"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--kubeconfig=k", "--apiserver-override=http://x"})
+                .find("only one of them"),
+            std::string::npos);
+}
+
+TEST(AgentOptionsTest, NodeNameComesFromFlagThenEnvironmentThenHost) {
+  const Environment environment = [](const std::string& name) {
+    return name == "NODE_NAME" ? std::string("from-environment") : std::string();
+  };
+  EXPECT_EQ(nodeName(parsed({"--hostname-override=from-flag"}), environment), "from-flag");
+  EXPECT_EQ(nodeName(parsed({}), environment), "from-environment");
+  EXPECT_FALSE(nodeName(parsed({}), kNoEnvironment).empty());
+}
+
+constexpr char kKubeconfig[] =
+    "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+    "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
+    "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+    "users: [{name: u, user: {token: secret}}]\n";
+
+TEST(ApiConfigTest, AnExplicitConfigNeverFallsBack) {
+  const FakeFileSystem files({{"/good", kKubeconfig}, {"/bad", "rubbish: ["}});
+  const Environment inPod = [](const std::string& name) {
+    return name == "KUBERNETES_SERVICE_HOST" ? std::string("10.0.0.1") : std::string();
+  };
+  const auto good = apiConfig(parsed({"--kubeconfig=/good"}), inPod, files);
+  ASSERT_TRUE(good) << good.error().toString();
+  EXPECT_EQ(good->server, "http://127.0.0.1:1");
+  EXPECT_FALSE(apiConfig(parsed({"--kubeconfig=/bad"}), inPod, files));
+  EXPECT_FALSE(apiConfig(parsed({"--kubeconfig=/none"}), inPod, files));
+}
+
+TEST(ApiConfigTest, OutsideAClusterTheServerMustBeNamed) {
+  const FakeFileSystem files;
+  const auto config = apiConfig(parsed({}), kNoEnvironment, files);
+  ASSERT_FALSE(config);
+  EXPECT_NE(config.error().toString().find("--kubeconfig"), std::string::npos);
+}
+
+TEST(ApiConfigTest, OverrideIsThatOfNodeProblemDetector) {
+  const FakeFileSystem files(std::map<std::string, std::string>{{"/good", kKubeconfig}});
+  const auto override = [&](const std::string& uri) {
+    Options options;
+    options.apiserverOverride = uri;
+    return apiConfig(options, kNoEnvironment, files);
+  };
+  EXPECT_EQ(override("http://127.0.0.1:8080?inClusterConfig=false")->server, "http://127.0.0.1:8080");
+  const auto withAuth = override("https://x:6443/?inClusterConfig=false&insecure=true&auth=/good");
+  ASSERT_TRUE(withAuth) << withAuth.error().toString();
+  EXPECT_EQ(withAuth->server, "https://x:6443");
+  EXPECT_EQ(withAuth->token, "secret");
+  EXPECT_FALSE(withAuth->verifyTls);
+  EXPECT_FALSE(
+      override("http://127.0.0.1:8080?inClusterConfig=false&useServiceAccount=true")->tokenFile.empty());
+  for (const char* bad : {"127.0.0.1:8080", "http://", "http://x?insecure=yes", "?inClusterConfig=false",
+                          "http://x?auth=/good", "http://x"}) {
+    EXPECT_FALSE(override(bad)) << bad;
+  }
+}
+
+TEST(LoadMonitorsTest, NamesFileAndPlaceOfAMistake) {
+  const FakeFileSystem files(
+      {{"/good.json", R"({"plugin": "kmsg"})"},
+       {"/bad.json", R"({"plugin": "kmsg", "rules": [{"type": "temporary", "pattern": "("}]})"},
+       {"/journal.json", R"({"plugin": "journald"})"}});
+  const auto load = [&](std::vector<std::string> paths) {
+    Options options;
+    options.systemLogMonitors = std::move(paths);
+    return loadMonitors(options, files, TimePoint{} + 24h, 1h);
+  };
+  EXPECT_EQ(load({"/good.json", "/good.json"})->size(), 1u);
+  EXPECT_NE(load({"/bad.json"}).error().toString().find("/bad.json:1:63: rules[0].pattern: missing"),
+            std::string::npos)
+      << load({"/bad.json"}).error().toString();
+  EXPECT_NE(load({"/journal.json"}).error().toString().find("journald"), std::string::npos);
+  EXPECT_NE(load({"/none.json"}).error().toString().find("/none.json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mainstay::agent

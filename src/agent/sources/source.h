@@ -1,0 +1,44 @@
+// Source: where records come from, and what it says about itself. A source that loses records or goes blind
+// tells it: silence is never good news.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/signal.h"
+#include "fault/record.h"
+
+namespace mainstay::agent {
+
+// Records are gone, or came in a form that cannot be read.
+struct RecordsLost {
+  std::uint64_t count = 0;
+  std::string what;  // for people: which, and why
+};
+// The source cannot be read any more; it goes on trying.
+struct SourceBlind {
+  std::string why;
+};
+// The source is open and being read (again).
+struct SourceReading {};
+
+using SourceNews = std::variant<fault::Record, RecordsLost, SourceBlind, SourceReading>;
+
+// Used by one loop, whose Signal it raises when there is news.
+class Source {
+ public:
+  virtual ~Source() = default;
+  // What has come since the last call, in order; never waits.
+  virtual std::vector<SourceNews> poll(TimePoint now) = 0;
+  // When to poll again though nothing was signalled; kNever = not before the signal.
+  virtual TimePoint nextPoll() const = 0;
+};
+
+// Builds a source that raises the signal of the loop that owns it.
+using MakeSource = std::function<std::unique_ptr<Source>(Signal& signal)>;
+
+}  // namespace mainstay::agent
