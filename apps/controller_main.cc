@@ -1,0 +1,222 @@
+// mainstay-controller: takes faulty nodes out of service, has them replaced, and brings jobs back as one
+// group.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+
+#include "base/crash_point.h"
+#include "base/flags.h"
+#include "base/http_server.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/metrics.h"
+#include "cloud/local/local_provider.h"
+#include "cloud/testing.h"
+#include "jobs/controller.h"
+#include "kube/http_api.h"
+#include "kube/lease.h"
+#include "kube/testing.h"
+#include "recovery/controller.h"
+
+namespace mainstay {
+namespace {
+
+constexpr int kBadInput = 2;
+
+struct Options {
+  std::string kubeconfig;
+  std::string context;
+  kube::LeaderElector::Options lease;
+  std::string metricsAddress = "127.0.0.1";
+  int metricsPort = 0;
+  std::string localCloud;
+  std::string logFormat = "logfmt";
+  std::string logLevel = "info";
+};
+
+void addFlags(Flags& flags, Options& options) {
+  flags
+      .add("kubeconfig", options.kubeconfig,
+           "file that says how to reach the API server; else KUBECONFIG, else the pod's")
+      .add("context", options.context, "context of the kubeconfig; else its current one")
+      .add("lease-namespace", options.lease.ns, "namespace of the leader lease")
+      .add("lease-name", options.lease.name, "name of the leader lease")
+      .add("lease-duration", options.lease.leaseDuration, "how long a silent leader keeps the lease")
+      .add("lease-renew-deadline", options.lease.renewDeadline, "how long a leader that cannot renew goes on")
+      .add("lease-retry-period", options.lease.retryPeriod, "how often the lease is renewed, or asked for")
+      .add("metrics-address", options.metricsAddress, "address of the metrics server")
+      .add("metrics-port", options.metricsPort, "port of the metrics server; 0 is off")
+      .add("local-cloud", options.localCloud,
+           "URL of the local cluster's cloud, for policies with provider: local")
+      .addChoice("log-format", options.logFormat, {"logfmt", "json"}, "form of the log on standard error")
+      .addChoice("log-level", options.logLevel, {"debug", "info", "warning", "error"},
+                 "least level that is logged");
+}
+
+std::string environmentOf(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+LogLevel levelOf(const std::string& name) {
+  return name == "debug"     ? LogLevel::kDebug
+         : name == "warning" ? LogLevel::kWarning
+         : name == "error"   ? LogLevel::kError
+                             : LogLevel::kInfo;
+}
+
+std::string hostName() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+Result<kube::Config> apiConfig(const Options& options, const FileSystem& files) {
+  kube::ConfigChoice choice;
+  choice.kubeconfig = options.kubeconfig.empty() ? environmentOf("KUBECONFIG") : options.kubeconfig;
+  choice.context = options.context;
+  choice.serviceHost = environmentOf("KUBERNETES_SERVICE_HOST");
+  choice.servicePort = environmentOf("KUBERNETES_SERVICE_PORT");
+  return kube::chooseConfig(files, choice);
+}
+
+// Holds the leader lease, and wakes the loops that wait for it.
+class Election final : public Loop {
+ public:
+  Election(kube::LeaderElector& elector, std::vector<Loop*> followers)
+      : elector_(elector), followers_(std::move(followers)) {}
+  std::string_view name() const override { return "election"; }
+  TimePoint step(TimePoint now) override {
+    const TimePoint wake = elector_.step(now);
+    if (const bool leading = elector_.leading(); leading != led_) {
+      led_ = leading;
+      for (Loop* follower : followers_) {
+        follower->signal().notify();
+      }
+    }
+    return wake;
+  }
+
+ private:
+  kube::LeaderElector& elector_;
+  const std::vector<Loop*> followers_;
+  bool led_ = false;
+};
+
+// The providers that policies may name. Both addresses are loopback: `provider: local` never acts on a real
+// cluster.
+Result<std::unique_ptr<cloud::Provider>> localCloud(const std::string& url, const std::string& apiServer) {
+  if (url.empty()) {
+    return nullptr;
+  }
+  MAINSTAY_TRY(cloud::LocalProvider::create(apiServer));
+  MAINSTAY_ASSIGN(auto provider, cloud::LocalProvider::create(url));
+  return provider;
+}
+
+// Blocked before any thread starts, so that only sigwait takes them.
+sigset_t blockStopSignals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+Result<std::unique_ptr<HttpServer>> serveMetrics(const Options& options, const Metrics& metrics) {
+  if (options.metricsPort <= 0) {
+    return nullptr;
+  }
+  return HttpServer::listen({.address = options.metricsAddress, .port = options.metricsPort},
+                            [&metrics](const HttpRequest& request, HttpReply& reply) {
+                              const bool known = request.target == "/metrics" || request.target == "/healthz";
+                              reply.send({known ? 200 : 404,
+                                          {{"Content-Type", "text/plain; version=0.0.4"}},
+                                          request.target == "/metrics" ? metrics.text()
+                                          : known                      ? "ok\n"
+                                                                       : "not found\n"});
+                            });
+}
+
+// The doors to the outside, each with the crash point before it that the crash proof asks for.
+struct Doors {
+  std::unique_ptr<CrashPoint> crash;
+  std::optional<kube::CrashingApi> crashingApi;
+  std::optional<cloud::CrashingProvider> crashingProvider;
+  kube::Api* api = nullptr;
+  recovery::Providers providers;
+};
+
+Result<> openDoors(Doors& doors, kube::Api& api, cloud::Provider* provider) {
+  doors.api = &api;
+  if (const std::string crashAt = environmentOf(kCrashAtVariable); !crashAt.empty()) {
+    MAINSTAY_ASSIGN(doors.crash, CrashPoint::parse(crashAt));
+    doors.api = &doors.crashingApi.emplace(api, *doors.crash);
+    if (provider) {
+      provider = &doors.crashingProvider.emplace(*provider, *doors.crash);
+    }
+  }
+  if (provider) {
+    doors.providers[provider->name()] = provider;
+  }
+  return {};
+}
+
+Result<> runController(Options options) {
+  const sigset_t stopSignals = blockStopSignals();
+  const SteadyWallClock clock;
+  const RealFileSystem files;
+  MAINSTAY_ASSIGN(kube::Config config, apiConfig(options, files));
+  MAINSTAY_ASSIGN(const auto provider, localCloud(options.localCloud, config.server));
+  logInfo("using the Kubernetes API", {{"server", config.server}, {"config", config.origin}});
+  kube::HttpApi http(std::move(config), files, clock, {.userAgent = "mainstay-controller/" MAINSTAY_VERSION});
+  Doors doors;
+  MAINSTAY_TRY(openDoors(doors, http, provider.get()));
+
+  const std::string host = hostName();
+  options.lease.identity = host + "_" + std::to_string(std::random_device()());
+  kube::LeaderElector elector(http, clock, options.lease);
+  kube::LeaderOnlyApi api(*doors.api, elector);
+  const auto leading = [&elector] { return elector.leading(); };
+  Metrics metrics;
+  MAINSTAY_ASSIGN(const auto server, serveMetrics(options, metrics));
+  {
+    const auto nodes = std::make_shared<recovery::Controller>(api, doors.providers, host, leading, metrics);
+    const auto jobs = std::make_shared<jobs::Controller>(api, host, leading);
+    RealDriver driver(clock);
+    driver.start(nodes);
+    driver.start(jobs);
+    driver.start(std::make_shared<Election>(elector, std::vector<Loop*>{nodes.get(), jobs.get()}));
+    logInfo("started", {{"version", MAINSTAY_VERSION}, {"identity", options.lease.identity}});
+    int signal = 0;
+    ::sigwait(&stopSignals, &signal);
+    logInfo("stopping", {{"signal", signal}});
+  }
+  // Every loop has ended: the next leader need not wait for the lease to run out.
+  elector.release();
+  return {};
+}
+
+}  // namespace
+}  // namespace mainstay
+
+int main(int argc, char** argv) {
+  using namespace mainstay;
+  Options options;
+  Flags flags("mainstay-controller",
+              "Takes faulty nodes out of service, has them replaced, and brings jobs back as one group.");
+  addFlags(flags, options);
+  if (const auto code = flags.parse(argc, argv)) {
+    return *code;
+  }
+  configureLog(options.logFormat == "json" ? LogFormat::kJson : LogFormat::kLogfmt,
+               levelOf(options.logLevel));
+  if (const Result<> ran = runController(options); !ran) {
+    std::cerr << "mainstay-controller: " << ran.error().toString() << "\n";
+    return kBadInput;
+  }
+  return 0;
+}
