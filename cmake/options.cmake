@@ -44,5 +44,9 @@ elseif(CMAKE_BUILD_TYPE MATCHES "Rel")
   target_link_options(mainstay_flags INTERFACE -Wl,-z,relro,-z,now -Wl,--as-needed)
 endif()
 
+if(MAINSTAY_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # coverage, so that the fuzzers see where inputs lead
+endif()
+
 # Stamped into every program: --version, User-Agent, the mainstay_build_info metric.
 target_compile_definitions(mainstay_flags INTERFACE MAINSTAY_VERSION="${PROJECT_VERSION}")

@@ -1,0 +1,92 @@
+#include "borders.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "fault/finding.h"
+#include "fault/json_places.h"
+#include "fault/matcher.h"
+#include "fault/record.h"
+#include "fault/rule.h"
+#include "fault/text.h"
+
+namespace mainstay::fuzz {
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) {
+    std::fprintf(stderr, "does not hold: %s\n", what);
+    std::abort();
+  }
+}
+
+fault::Matcher matcherOf(const std::vector<std::string>& texts, std::size_t bufferSize) {
+  std::vector<fault::Pattern> patterns;
+  for (const std::string& text : texts) {
+    patterns.push_back(*fault::Pattern::compile(text));
+  }
+  return {std::move(patterns), bufferSize};
+}
+
+}  // namespace
+
+void kmsgRecord(std::string_view input) {
+  const auto record = fault::parseKernelRecord(input);
+  if (!record) {
+    require(fault::sanitizeUtf8(record.error().message()) == record.error().message(),
+            "errors are valid UTF-8");
+    return;
+  }
+  require(fault::sanitizeUtf8(record->text) == record->text, "text is valid UTF-8");
+  require(fault::trim(record->text) == record->text, "text is trimmed");
+  require(fault::cutUtf8(record->text, 7).size() <= 7, "a cut is not longer than its limit");
+  fault::Matcher matcher = matcherOf({".* NEURON_HW_ERR=DMA_ERROR .*", "(?s)a.*b", "a|b", "[^x]+"}, 3);
+  for (int i = 0; i < 3; ++i) {
+    for (const fault::Matcher::Match& match : matcher.push(*record)) {
+      require(match.lines >= 1 && match.lines <= matcher.window().size(),
+              "a match covers lines of the window");
+    }
+  }
+}
+
+void ruleFile(std::string_view input) {
+  const auto config = fault::parseLogMonitorConfig(input, "fuzz.json");
+  if (!config) {
+    return;
+  }
+  require(config->bufferSize >= 1 && config->bufferSize <= fault::kMaxBufferSize, "the window is bounded");
+  std::vector<std::string> patterns;
+  for (const fault::Rule& rule : config->rules) {
+    patterns.push_back(rule.pattern);
+    require(rule.device.empty() || fault::Extractor::compile(rule.device), "an accepted device compiles");
+  }
+  fault::Record record;
+  record.text = "x NEURON_HW_ERR=DMA_ERROR nd-id=3 y";
+  matcherOf(patterns, config->bufferSize).push(record);
+}
+
+void json(std::string_view input) {
+  const auto value = parseJson(input);
+  if (!value) {
+    return;
+  }
+  const auto again = parseJson(toText(*value));
+  require(again && *again == *value, "a document survives its text");
+  require(parseJson(toPrettyText(*value)).has_value(), "and its pretty text");
+  require(fault::JsonPlaces(input).find("").line >= 1, "its value has a place");
+  Json merged = *value;
+  mergePatch(merged, *value);
+}
+
+void findings(std::string_view input) {
+  const auto decoded = fault::decodeFindings(input);
+  if (!decoded) {
+    return;
+  }
+  const std::string text = fault::encodeFindings(*decoded);
+  require(text.size() <= fault::kMaxFindingsBytes, "the annotation is bounded");
+  const auto again = fault::decodeFindings(text);
+  require(again && again->size() <= fault::kMaxFindings, "what we write we can read");
+}
+
+}  // namespace mainstay::fuzz

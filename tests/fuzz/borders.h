@@ -1,0 +1,15 @@
+// The borders where bytes of others come in. Each takes any input, must not crash, and checks what has to
+// hold of what was accepted; libFuzzer drives them (preset fuzz), and replay_test.cc plays their corpora in
+// every build.
+#pragma once
+
+#include <string_view>
+
+namespace mainstay::fuzz {
+
+void kmsgRecord(std::string_view input);
+void ruleFile(std::string_view input);
+void json(std::string_view input);
+void findings(std::string_view input);
+
+}  // namespace mainstay::fuzz
