@@ -26,6 +26,7 @@ struct ContainerSpec {
   std::vector<std::string> arguments;              // [0] is the program
   std::map<std::string, std::string> environment;  // the whole of it
   std::string workingFolder;                       // "" = a folder of its own
+  std::vector<std::string> folders;                // made before the start: emptyDir, DirectoryOrCreate
   std::string terminationMessageFile;              // on the host; read when the container has ended
 };
 
@@ -51,6 +52,8 @@ class PodRuntime {
   // SIGTERM: a request. SIGKILL: no choice.
   virtual void terminate(const std::string& id, TimePoint now) = 0;
   virtual void kill(const std::string& id, TimePoint now) = 0;
+  // Kills and forgets it: takeExit will not tell of it.
+  virtual void discard(const std::string& id) = 0;
   // When takeExit may have news at the latest; kNever when nothing can happen by itself.
   virtual TimePoint nextChange(TimePoint now) const = 0;
 };
