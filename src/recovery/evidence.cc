@@ -145,6 +145,14 @@ bool addEvidence(std::vector<fault::Finding>& evidence, const std::vector<fault:
   return added;
 }
 
+void refreshEvidence(std::vector<fault::Finding>& evidence, const std::vector<fault::Finding>& standing) {
+  std::erase_if(evidence, [&](const fault::Finding& known) {
+    return std::ranges::any_of(standing,
+                               [&](const fault::Finding& fault) { return sameFault(known, fault); });
+  });
+  addEvidence(evidence, standing);
+}
+
 std::string describeFault(const fault::Finding& finding) {
   const std::string name = finding.reason.empty() ? finding.type : finding.type + "/" + finding.reason;
   return finding.device.empty() ? name : name + " on device " + finding.device;

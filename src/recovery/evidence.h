@@ -33,6 +33,9 @@ bool covers(const std::vector<fault::Finding>& evidence, const fault::Finding& f
 // Adds what is new, in the order of its record and within its bounds. True when something was added.
 bool addEvidence(std::vector<fault::Finding>& evidence, const std::vector<fault::Finding>& standing);
 
+// Brings what is known up to what stands now, and adds what is new: afterwards it covers every standing fault.
+void refreshEvidence(std::vector<fault::Finding>& evidence, const std::vector<fault::Finding>& standing);
+
 // "NeuronHealth/NeuronHasError_DMA_ERROR on device 3".
 std::string describeFault(const fault::Finding& finding);
 

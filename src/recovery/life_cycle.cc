@@ -9,6 +9,7 @@ using api::Phase;
 
 constexpr Way kLifeCycle[] = {
     {Phase::kNew, Phase::kHeld, "a fault that the policy acts on was seen, or a person asked"},
+    {Phase::kNew, Phase::kResolved, "a person released the node"},
     {Phase::kHeld, Phase::kIsolated, "the node is out of service and has a place in recovery"},
     {Phase::kHeld, Phase::kResolved, "the fault cleared, or a person released the node"},
     {Phase::kHeld, Phase::kStale, "the node is no longer the one in evidence"},

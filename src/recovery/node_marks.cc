@@ -34,6 +34,10 @@ api::Taint healthTaint() {
   return {.key = api::kHealthTaintKey, .value = api::kHealthTaintValue, .effect = "NoSchedule"};
 }
 
+bool isMarked(const Json& node) {
+  return !findString(node, "metadata", "annotations", api::kRecoveryAnnotation).empty();
+}
+
 // The API server notes for each field manager which labels it wrote.
 bool wroteHealthLabel(const Json& node) {
   const Json* managers = find(node, "metadata", "managedFields");
@@ -83,7 +87,7 @@ kube::NodeChange isolation(const Json& node, const std::string& incident,
 
 kube::NodeChange restoration(const Json& node, const std::optional<std::string>& label) {
   kube::NodeChange change;
-  const bool marked = !findString(node, "metadata", "annotations", api::kRecoveryAnnotation).empty();
+  const bool marked = isMarked(node);
   if (label && marked) {
     change.labels[api::kHealthStatusLabel] = *label;
   } else if (!label && (marked || wroteHealthLabel(node))) {
@@ -102,6 +106,10 @@ kube::NodeChange restoration(const Json& node, const std::optional<std::string>&
     change.unschedulable = false;
   }
   return change;
+}
+
+bool bearsOurMarks(const Json& node) {
+  return isMarked(node) || wroteHealthLabel(node);
 }
 
 }  // namespace mainstay::recovery

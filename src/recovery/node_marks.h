@@ -22,4 +22,7 @@ kube::NodeChange isolation(const Json& node, const std::string& incident,
 // it.
 kube::NodeChange restoration(const Json& node, const std::optional<std::string>& label);
 
+// Our annotation is there, or we wrote the health label.
+bool bearsOurMarks(const Json& node);
+
 }  // namespace mainstay::recovery

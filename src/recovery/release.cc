@@ -1,0 +1,258 @@
+#include "recovery/release.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/names.h"
+#include "recovery/evidence.h"
+#include "recovery/life_cycle.h"
+#include "recovery/node_marks.h"
+
+namespace mainstay::recovery {
+namespace {
+
+const api::Node* findNode(const Fleet& fleet, const std::string& name) {
+  const auto at = fleet.nodes.find(name);
+  return at == fleet.nodes.end() ? nullptr : at->second.get();
+}
+
+// The open incident of this name's node; else the one that its annotation names: a release that was killed half-way.
+const api::NodeRecovery* incidentToRelease(const Fleet& fleet, const std::string& name) {
+  for (const auto& [key, incident] : fleet.incidents) {
+    if (incident->open() && incident->node.name == name) {
+      return incident.get();
+    }
+  }
+  const api::Node* node = findNode(fleet, name);
+  const auto named =
+      node ? fleet.incidents.find(node->meta.annotation(api::kRecoveryAnnotation)) : fleet.incidents.end();
+  return named == fleet.incidents.end() ? nullptr : named->second.get();
+}
+
+api::NodeRecoveryStatus closedByPerson(const Fleet& fleet, const api::NodeRecovery& incident,
+                                       const api::Node* node, const std::string& reason, TimePoint now) {
+  api::NodeRecoveryStatus status = incident.status;
+  const auto policy = fleet.policies.find(incident.policy);
+  if (node && node->meta.uid == incident.node.uid && policy != fleet.policies.end()) {
+    // kNever: also what was not confirmed yet is called healthy.
+    refreshEvidence(status.evidence, standingFaults(*node, *policy->second, kNever).faults);
+  }
+  status.outcome = kReleased;
+  enter(status, api::Phase::kResolved, "released by a person" + (reason.empty() ? "" : ": " + reason), now);
+  return status;
+}
+
+std::vector<api::Slot> slotsOf(const Fleet& fleet, const api::NodeRecovery& incident) {
+  std::vector<api::Slot> slots;
+  const auto policy = fleet.policies.find(incident.policy);
+  if (policy != fleet.policies.end()) {
+    for (const api::TakenSlot& taken : policy->second->active) {
+      if (taken.recovery == incident.meta.name) {
+        slots.push_back(taken.slot);
+      }
+    }
+  }
+  return slots;
+}
+
+// Collects the steps of one release and what they mean.
+class Release {
+ public:
+  Release(const Fleet& fleet, std::string node, const ReleaseOptions& options, TimePoint now)
+      : fleet_(fleet), name_(std::move(node)), options_(options), now_(now), node_(findNode(fleet, name_)) {}
+
+  Result<ReleasePlan> plan() {
+    incident_ = incidentToRelease(fleet_, name_);
+    const bool marked = node_ && !node_->meta.annotation(api::kRecoveryAnnotation).empty();
+    const bool open = incident_ && incident_->open();
+    if (!open && !marked && !options_.uninstall) {
+      return ReleasePlan{{}, "node " + name_ + " bears no marks of Mainstay: nothing to release"};
+    }
+    if (incident_) {
+      MAINSTAY_TRY(giveIncidentBack());
+    }
+    if (node_) {
+      giveNodeBack(marked);
+    }
+    return ReleasePlan{std::move(steps_),
+                       "node " + name_ + (options_.dryRun ? " would be" : " is") + " released" + told_};
+  }
+
+ private:
+  Result<> giveIncidentBack() {
+    MAINSTAY_ASSIGN(const bool takeMarkBack, markToTakeBack());
+    if (incident_->open()) {
+      step(UpdateIncident{closedByPerson(fleet_, *incident_, node_, options_.reason, now_)});
+      told_ += ": incident " + incident_->meta.name + " closed";
+    }
+    if (takeMarkBack) {
+      step(MarkHealthy{incident_->status.provider.name, incident_->node.providerId});
+      told_ += ", instance " + incident_->status.provider.instance + " marked healthy again";
+    }
+    if (std::vector<api::Slot> slots = slotsOf(fleet_, *incident_); !slots.empty()) {
+      step(ReleaseSlots{incident_->policy, std::move(slots)});
+    }
+    return {};
+  }
+
+  // An instance that is ending cannot be given back any more.
+  Result<bool> markToTakeBack() const {
+    const api::ProviderRecord& record = incident_->status.provider;
+    if (!record.intent) {
+      return false;
+    }
+    const auto facts = fleet_.facts.find(incident_->meta.name);
+    const bool known = facts != fleet_.facts.end() && facts->second.trouble.empty();
+    if (!known && !options_.uninstall) {
+      return fail(Code::kUnavailable, "instance " + record.instance + " was to be replaced, and provider " +
+                                          record.name + " cannot be asked whether it is still there" +
+                                          (facts == fleet_.facts.end() ? "" : ": " + facts->second.trouble));
+    }
+    const bool ending = known && (facts->second.gone() || facts->second.instance->ending());
+    if (ending && !options_.uninstall) {
+      return fail(Code::kFailedPrecondition,
+                  "instance " + record.instance +
+                      " is ending already and cannot be given back; the incident goes on "
+                      "until its replacement is sound");
+    }
+    return known && !ending && !facts->second.instance->healthy;
+  }
+
+  void giveNodeBack(bool marked) {
+    step(RestoreNode{node_->meta.uid,
+                     options_.uninstall ? std::nullopt : std::optional<std::string>(api::kSchedulable)});
+    if (marked) {
+      told_ += ", back in service";
+      const std::string why = options_.reason.empty() ? "" : ": " + options_.reason;
+      step(PostEvent{
+          {"v1", "Node", "", name_, node_->meta.uid}, false, "NodeReleased", "Released by a person" + why});
+    }
+  }
+
+  void step(Action action) {
+    steps_.push_back(
+        {incident_ ? incident_->meta.name : "", name_, std::move(action), "released by a person"});
+  }
+
+  const Fleet& fleet_;
+  const std::string name_;
+  const ReleaseOptions& options_;
+  const TimePoint now_;
+  const api::Node* node_;
+  const api::NodeRecovery* incident_ = nullptr;
+  std::vector<Step> steps_;
+  std::string told_;
+};
+
+template <class T>
+Result<> readOnce(kube::WatchCache<T>& cache, TimePoint now) {
+  cache.sync(now);
+  return cache.synced() ? Result<>() : fail(Code::kUnavailable, cache.lastError());
+}
+
+// What a release looks at, read once.
+class ReleaseWorld {
+ public:
+  ReleaseWorld(kube::Api& api, const Providers& providers)
+      : providers_(providers),
+        caches_(api, signal_),
+        executor_(api, caches_, providers_, "", [] { return true; }) {}
+
+  Result<> read(TimePoint now) {
+    MAINSTAY_TRY(readOnce(caches_.nodes, now));
+    MAINSTAY_TRY(readOnce(caches_.policies, now));
+    return readOnce(caches_.incidents, now);
+  }
+
+  Result<std::string> release(const std::string& node, const ReleaseOptions& options, TimePoint now) {
+    Fleet fleet = caches_.fleet();
+    if (const api::NodeRecovery* incident = incidentToRelease(fleet, node);
+        incident && incident->status.provider.intent) {
+      askAbout(*incident, fleet, now);
+    }
+    MAINSTAY_ASSIGN(const ReleasePlan plan, planRelease(fleet, node, options, now));
+    for (const Step& step : options.dryRun ? std::vector<Step>() : plan.steps) {
+      const Result<> done = executor_.execute(step, now);
+      const bool matters = !std::holds_alternative<PostEvent>(step.action) &&
+                           !(options.uninstall && std::holds_alternative<MarkHealthy>(step.action));
+      if (!done && matters) {
+        return fail(Error(done.error()).with(describe(step)));
+      }
+    }
+    return plan.sentence;
+  }
+
+  // Nodes of open incidents.
+  std::set<std::string> concerned() const {
+    std::set<std::string> names;
+    for (const auto& [key, incident] : caches_.incidents.objects()) {
+      if (incident->open()) {
+        names.insert(incident->node.name);
+      }
+    }
+    return names;
+  }
+
+ private:
+  void askAbout(const api::NodeRecovery& incident, Fleet& fleet, TimePoint now) const {
+    const auto provider = providers_.find(incident.status.provider.name);
+    if (provider == providers_.end()) {
+      return;
+    }
+    InstanceFacts facts;
+    facts.at = now;
+    if (auto answer = provider->second->describe(incident.node.providerId)) {
+      facts.instance = *std::move(answer);
+    } else {
+      facts.trouble = answer.error().toString();
+    }
+    fleet.facts[incident.meta.name] = std::move(facts);
+  }
+
+  const Providers& providers_;
+  Signal signal_;
+  Caches caches_;
+  Executor executor_;
+};
+
+}  // namespace
+
+Result<ReleasePlan> planRelease(const Fleet& fleet, const std::string& node, const ReleaseOptions& options,
+                                TimePoint now) {
+  return Release(fleet, node, options, now).plan();
+}
+
+Result<std::string> releaseNode(kube::Api& api, const Providers& providers, const std::string& node,
+                                const ReleaseOptions& options, TimePoint now) {
+  ReleaseWorld world(api, providers);
+  MAINSTAY_TRY(world.read(now));
+  Result<std::string> released = world.release(node, options, now);
+  if (!released) {
+    released.error().with("releasing node " + node);
+  }
+  return released;
+}
+
+Result<Released> releaseAllNodes(kube::Api& api, const Providers& providers, const ReleaseOptions& options,
+                                 TimePoint now) {
+  ReleaseOptions all = options;
+  all.uninstall = true;
+  ReleaseWorld world(api, providers);
+  MAINSTAY_TRY(world.read(now));
+  std::set<std::string> names = world.concerned();
+  MAINSTAY_ASSIGN(const kube::ObjectList nodes, kube::list(api, api::kNodes));
+  for (const Json& node : nodes.items) {
+    if (bearsOurMarks(node)) {
+      names.insert(findString(node, "metadata", "name"));
+    }
+  }
+  Released released;
+  for (const std::string& name : names) {
+    Result<std::string> done = world.release(name, all, now);
+    released.failed |= !done;
+    released.sentences.push_back(done ? *done : done.error().with("releasing node " + name).toString());
+  }
+  return released;
+}
+
+}  // namespace mainstay::recovery
