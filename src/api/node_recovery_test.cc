@@ -35,6 +35,7 @@ NodeRecoveryStatus fullStatus() {
                       .rule = "neuron.json#rules[3]",
                       .seq = 7,
                       .bootId = "boot",
+                      .instance = "local:///i-1",
                       .first = kAt,
                       .last = kAt,
                       .count = 2,
@@ -44,7 +45,7 @@ NodeRecoveryStatus fullStatus() {
   status.provider = {"local", "i-1", "g", "token", kAt, kAt, kAt, "no capacity"};
   status.replacement = {"d", "uid-d", "local:///i-2", kAt};
   status.phaseSeconds = {{"Held", 0.5}};
-  status.jobs = {{"ns", "j", "PyTorchJob", "uid-j", 1, "Stopped", "why", kAt, kAt}};
+  status.jobs = {{"ns", "j", "PyTorchJob", "uid-j", 1, "Stopped", "why", {"w-0 (rank 1)"}, kAt, kAt}};
   return status;
 }
 
@@ -88,7 +89,9 @@ TEST(NodeRecoveryTest, NamesWhatItCannotRead) {
 
 TEST(NodeRecoveryTest, ClearsWhatIsAbsentWhenMergedOverThePresent) {
   Json object = fullObject();
-  mergePatch(object, JsonObject{{"status", encodeStatus({.phase = Phase::kHeld})}});
+  NodeRecoveryStatus held;
+  held.phase = Phase::kHeld;
+  mergePatch(object, JsonObject{{"status", encodeStatus(held)}});
   const NodeRecovery recovery = decodeNodeRecovery(object).value();
 
   EXPECT_EQ(recovery.status.replacement.name, "");

@@ -38,7 +38,7 @@ constexpr char kFullSpec[] = R"(
     - {match: {type: NeuronHealth, reason: NeuronHasError_*}, confirm: 5s, ladder: [{action: replace}]}
     - {match: {type: NodeLost}, ladder: [{action: replace}]}
   drain: {deadline: 3m}
-  resume: {enabled: false}
+  resume: {enabled: false, maxRetries: 3}
 )";
 
 TEST(RecoveryPolicyTest, ReadsEveryField) {
@@ -52,6 +52,7 @@ TEST(RecoveryPolicyTest, ReadsEveryField) {
   EXPECT_EQ(policy.perHour, 4);
   EXPECT_EQ(policy.drainDeadline, minutes(3));
   EXPECT_FALSE(policy.resume);
+  EXPECT_EQ(policy.maxRetries, 3);
   ASSERT_EQ(policy.faults.size(), 2u);
   EXPECT_EQ(policy.faults[0].confirm, seconds(5));
   EXPECT_EQ(policy.faults[1].confirm, minutes(2)) << "the default of NodeLost";
