@@ -1,5 +1,7 @@
 #include "base/signal.h"
 
+#include <utility>
+
 #include <algorithm>
 
 namespace mainstay {
