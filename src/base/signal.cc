@@ -1,8 +1,7 @@
 #include "base/signal.h"
 
-#include <utility>
-
 #include <algorithm>
+#include <utility>
 
 namespace mainstay {
 
