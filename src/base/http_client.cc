@@ -28,22 +28,8 @@ struct CurlDeleter {
     Free(handle);
   }
 };
-using EasyHandle = std::unique_ptr<CURL, CurlDeleter<curl_easy_cleanup>>;
-using MultiHandle = std::unique_ptr<CURLM, CurlDeleter<curl_multi_cleanup>>;
 using UrlHandle = std::unique_ptr<CURLU, CurlDeleter<curl_url_cleanup>>;
 using StringList = std::unique_ptr<curl_slist, CurlDeleter<curl_slist_free_all>>;
-
-// A handle for one call at a time, with the connections it keeps open between calls.
-struct Session {
-  MultiHandle multi{curl_multi_init()};
-  EasyHandle easy{curl_easy_init()};  // after `multi`: it is cleaned up first
-
-  Session() {
-    if (!multi || !easy) {
-      throw std::bad_alloc();
-    }
-  }
-};
 
 void initialiseCurl() {
   static const bool done = [] {
@@ -394,6 +380,24 @@ Duration RetryPolicy::waitBefore(int next, double random, std::optional<Duration
 }
 
 struct HttpClient::Impl {
+  // A handle for one call at a time, with the connections it keeps open between calls.
+  struct Session {
+    CURLM* const multi = curl_multi_init();
+    CURL* const easy = curl_easy_init();
+
+    Session() {
+      if (multi == nullptr || easy == nullptr) {
+        throw std::bad_alloc();
+      }
+    }
+    ~Session() {
+      curl_easy_cleanup(easy);
+      curl_multi_cleanup(multi);
+    }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+  };
+
   const HttpClientOptions options;
   std::mutex mutex = {};
   std::vector<std::unique_ptr<Session>> idle =
@@ -434,8 +438,8 @@ struct HttpClient::Impl {
  private:
   Result<> perform(Session& session, const HttpRequest& request, const Destination& destination,
                    Transfer& transfer, const Deadline& deadline, const std::stop_token& stop) const {
-    CURL* easy = session.easy.get();
-    CURLM* multi = session.multi.get();
+    CURL* easy = session.easy;
+    CURLM* multi = session.multi;
     Setup setup(easy, options);
     MAINSTAY_TRY(setup.apply(request, destination, transfer));
     transfer.easy = easy;

@@ -1,6 +1,5 @@
-// Beast does the part that is hard to get right, parsing requests; sockets are plain non-blocking descriptors
-// with poll(2), because every wait here ends at a deadline or at once when the server stops, and Asio's
-// blocking calls do neither.
+// Beast does the part that is hard to get right, parsing requests. The sockets are our own (http_socket.h): Asio's
+// blocking calls know neither deadlines nor stops.
 #include "base/http_server.h"
 
 #include <netdb.h>
@@ -22,7 +21,7 @@
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
 
-#include "base/descriptor.h"
+#include "base/http_socket.h"
 #include "base/log.h"
 
 namespace mainstay {
@@ -32,90 +31,8 @@ namespace {
 namespace beast = boost::beast;
 
 constexpr std::size_t kReadChunk = 8u << 10;
-// How long a client that was refused may go on sending before it is cut off: closing earlier would reset the
-// connection and could destroy the answer on its way.
-constexpr Duration kLinger = std::chrono::seconds(1);
 // Out of descriptors or memory: how long until the next try to accept.
 constexpr int kAcceptPauseMs = 100;
-
-// One client's connection. `stopped` is a descriptor that becomes readable when the server stops.
-class ClientSocket {
- public:
-  ClientSocket(Descriptor socket, int stopped) : socket_(std::move(socket)), stopped_(stopped) {}
-
-  Result<> waitReadable(const Deadline& deadline) const { return wait(POLLIN, deadline); }
-
-  // At least one byte, or 0 when the client has closed its side.
-  Result<std::size_t> read(void* data, std::size_t size, const Deadline& deadline) const {
-    for (;;) {
-      MAINSTAY_TRY(waitReadable(deadline));
-      const ssize_t count = ::recv(socket_.get(), data, size, 0);
-      if (count >= 0) {
-        return static_cast<std::size_t>(count);
-      }
-      if (errno != EAGAIN && errno != EINTR) {
-        return fail(systemError("reading from the client"));
-      }
-    }
-  }
-
-  // All of it. A server that stops still sends what the client takes at once, so that answers under way
-  // arrive.
-  Result<> write(std::string_view bytes, const Deadline& deadline) const {
-    while (!bytes.empty()) {
-      const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (count >= 0) {
-        bytes.remove_prefix(static_cast<std::size_t>(count));
-      } else if (errno == EAGAIN) {
-        MAINSTAY_TRY(wait(POLLOUT, deadline));
-      } else if (errno != EINTR) {
-        return fail(systemError("writing to the client"));
-      }
-    }
-    return {};
-  }
-
-  bool peerClosed() const {
-    pollfd state{socket_.get(), POLLRDHUP, 0};
-    return ::poll(&state, 1, 0) > 0;
-  }
-
-  // Says that nothing more comes, and lets the client finish: see kLinger.
-  void close() const {
-    ::shutdown(socket_.get(), SHUT_WR);
-    const Deadline deadline = Deadline::after(kLinger);
-    std::string rest(kReadChunk, '\0');
-    for (;;) {
-      const auto count = read(rest.data(), rest.size(), deadline);
-      if (!count || *count == 0) {
-        return;
-      }
-    }
-  }
-
- private:
-  Result<> wait(short events, const Deadline& deadline) const {
-    for (;;) {
-      pollfd states[] = {{socket_.get(), events, 0}, {stopped_, POLLIN, 0}};
-      const int ready = ::poll(states, 2, pollTimeout(deadline));
-      if (ready < 0 && errno != EINTR) {
-        return fail(systemError("waiting for the client"));
-      }
-      if (states[1].revents != 0) {
-        return fail(Code::kCancelled, "the server stops");
-      }
-      if (ready > 0) {
-        return {};
-      }
-      if (deadline.expired()) {
-        return fail(Code::kDeadlineExceeded, "the client was too slow");
-      }
-    }
-  }
-
-  Descriptor socket_;
-  int stopped_;
-};
 
 // Line breaks in a value would start a header, or an answer, of somebody else's making.
 std::string oneLine(std::string text) {
@@ -162,7 +79,7 @@ struct Exchange {
 
 class RequestReader {
  public:
-  RequestReader(const ClientSocket& socket, const HttpServerOptions& options)
+  RequestReader(const HttpSocket& socket, const HttpServerOptions& options)
       : socket_(socket), options_(options) {}
 
   // Waits for the next request of the connection, whole.
@@ -242,14 +159,14 @@ class RequestReader {
     return request;
   }
 
-  const ClientSocket& socket_;
+  const HttpSocket& socket_;
   const HttpServerOptions& options_;
   beast::flat_buffer buffer_;
 };
 
 class SocketReply final : public HttpReply {
  public:
-  SocketReply(const ClientSocket& socket, const HttpServerOptions& options, Exchange exchange,
+  SocketReply(const HttpSocket& socket, const HttpServerOptions& options, Exchange exchange,
               std::stop_token stop)
       : socket_(socket), options_(options), exchange_(exchange), stop_(std::move(stop)) {}
 
@@ -339,7 +256,7 @@ class SocketReply final : public HttpReply {
     return chunk.append("\r\n").append(data).append("\r\n");
   }
 
-  const ClientSocket& socket_;
+  const HttpSocket& socket_;
   const HttpServerOptions& options_;
   Exchange exchange_;
   std::stop_token stop_;
@@ -408,7 +325,7 @@ class ThreadedServer final : public HttpServer {
     Connection& connection = connections_.emplace_back();
     try {
       connection.thread = std::thread([this, &connection, owned = std::move(socket)]() mutable {
-        serve(ClientSocket(std::move(owned), stopped_.get()));
+        serve(HttpSocket(std::move(owned), stopped_.get()));
         connection.done = true;
       });
     } catch (const std::system_error& error) {
@@ -428,7 +345,7 @@ class ThreadedServer final : public HttpServer {
     }
   }
 
-  void serve(const ClientSocket& socket) const {
+  void serve(const HttpSocket& socket) const {
     RequestReader reader(socket, options_);
     for (bool open = true; open && !stop_.stop_requested();) {
       Exchange exchange;
@@ -441,10 +358,10 @@ class ThreadedServer final : public HttpServer {
       answer(*request, reply);
       open = reply.finish();
     }
-    socket.close();
+    socket.finish();
   }
 
-  void refuseRequest(const ClientSocket& socket, const Refusal& refusal) const {
+  void refuseRequest(const HttpSocket& socket, const Refusal& refusal) const {
     if (refusal.status != 0) {
       SocketReply reply(socket, options_, {.keepAlive = false}, stop_.get_token());
       reply.send({refusal.status, {{"Content-Type", "text/plain"}}, refusal.reason + "\n"});
