@@ -2,6 +2,7 @@
 
 #include "local/eviction.h"
 #include "local/garbage.h"
+#include "local/json_access.h"
 
 namespace mainstay::local {
 namespace {
@@ -48,11 +49,8 @@ Outcome<std::optional<std::uint64_t>> watchStart(const Query& query) {
 std::vector<std::string> containerNames(const Json& pod) {
   std::vector<std::string> names;
   for (const char* list : {"containers", "initContainers"}) {
-    const Json* containers = find(pod, "spec", list);
-    if (containers && containers->is_array()) {
-      for (const Json& container : containers->get_array()) {
-        names.push_back(findString(container, "name"));
-      }
+    for (const Json& container : arrayAt(pod, "spec", list)) {
+      names.push_back(findString(container, "name"));
     }
   }
   return names;
@@ -124,7 +122,8 @@ Outcome<Answer> ApiServer::dispatch(const kube::ApiRequest& request) {
     }
   }
   MAINSTAY_ASSIGN(const Target target, kinds_.resolve(request.path));
-  const auto fault = faults_.takeError(verbOf(request.method, request.query, !target.name.empty()), request.path);
+  const auto fault =
+      faults_.takeError(verbOf(request.method, request.query, !target.name.empty()), request.path);
   if (fault) {
     return refuse(refusalOf(*fault));
   }

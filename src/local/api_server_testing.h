@@ -10,6 +10,16 @@ namespace mainstay::local {
 
 class ApiServerTest : public testing::Test {
  protected:
+  void TearDown() override {
+    if (housekeeper_) {
+      time_.stop(*housekeeper_);
+    }
+  }
+  void startHousekeeper() {
+    housekeeper_ = server_.housekeeper();
+    time_.start(housekeeper_);
+  }
+
   static Json json(std::string_view text) {
     auto parsed = parseJson(text);
     EXPECT_TRUE(parsed) << text;
@@ -59,6 +69,7 @@ class ApiServerTest : public testing::Test {
   VirtualDriver time_{TimePoint(std::chrono::hours(24 * 365 * 50)), 1};
   ApiServer server_{time_, {}};
   DirectApi api_{server_};
+  std::shared_ptr<Loop> housekeeper_;
 };
 
 }  // namespace mainstay::local

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "local/defaults.h"
+#include "local/metadata.h"
 
 namespace mainstay::local {
 namespace {
@@ -11,13 +11,11 @@ namespace {
 // Deeper schemas are refused: everything here recurses over them.
 constexpr int kMaxSchemaDepth = 48;
 
-std::vector<std::string> stringsOf(const Json* array) {
+std::vector<std::string> stringsOf(const JsonArray& array) {
   std::vector<std::string> strings;
-  if (array && array->is_array()) {
-    for (const Json& value : array->get_array()) {
-      if (value.is_string()) {
-        strings.emplace_back(value.get_string());
-      }
+  for (const Json& value : array) {
+    if (value.is_string()) {
+      strings.emplace_back(value.get_string());
     }
   }
   return strings;
@@ -28,22 +26,11 @@ bool flag(const Json& object, std::string_view key) {
   return value && value->is_bool() && value->get_bool();
 }
 
-const JsonArray& versionsIn(const Json& definition) {
-  static const JsonArray kNone;
-  const Json* versions = find(definition, "spec", "versions");
-  return versions && versions->is_array() ? versions->get_array() : kNone;
-}
-
 std::vector<PrinterColumn> columnsOf(const Json& version) {
   std::vector<PrinterColumn> columns;
-  const Json* listed = findMember(version, "additionalPrinterColumns");
-  if (listed && listed->is_array()) {
-    for (const Json& column : listed->get_array()) {
-      const Json* priority = findMember(column, "priority");
-      columns.push_back({findString(column, "name"), findString(column, "type"),
-                         findString(column, "jsonPath"),
-                         priority && priority->is_int64() ? static_cast<int>(priority->get_int64()) : 0});
-    }
+  for (const Json& column : arrayAt(version, "additionalPrinterColumns")) {
+    columns.push_back({findString(column, "name"), findString(column, "type"), findString(column, "jsonPath"),
+                       static_cast<int>(integerAt(column, "priority").value_or(0))});
   }
   return columns;
 }
@@ -55,8 +42,8 @@ Kind kindOf(const Json& definition, const Json& version) {
   kind.resource = {findString(*spec, "group"), findString(version, "name"), findString(*names, "plural"),
                    findString(*names, "kind"), findString(*spec, "scope") == "Namespaced"};
   kind.singular = findString(*names, "singular");
-  kind.shortNames = stringsOf(findMember(*names, "shortNames"));
-  kind.categories = stringsOf(findMember(*names, "categories"));
+  kind.shortNames = stringsOf(arrayAt(*names, "shortNames"));
+  kind.categories = stringsOf(arrayAt(*names, "categories"));
   kind.custom = true;
   if (find(version, "subresources", "status")) {
     kind.subresources = {"status"};
@@ -95,7 +82,7 @@ void validateSchema(const Json& schema, const std::string& field, int depth, Cau
 
 void validateVersions(const Json& definition, Causes& causes) {
   int stored = 0;
-  const JsonArray& versions = versionsIn(definition);
+  const JsonArray& versions = arrayAt(definition, "spec", "versions");
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const std::string field = "spec.versions[" + std::to_string(i) + "]";
     if (!isDnsLabel(findString(versions[i], "name"))) {
@@ -138,9 +125,8 @@ JsonArray conditionsOf(const Json& definition, TimePoint now) {
     }
   }
   if (!rules.empty()) {
-    conditions.push_back(
-        conditionOf("RulesNotEvaluated", "NoExpressionLanguage",
-                    "this server evaluates only the rule 'self == oldSelf'; ignored: " + rules, now));
+    conditions.push_back(conditionOf("RulesNotEvaluated", "NoExpressionLanguage",
+                                     "this server evaluates a part of CEL only; not checked: " + rules, now));
   }
   return conditions;
 }
@@ -177,7 +163,7 @@ void acceptDefinition(Json& definition, TimePoint now) {
   JsonObject& metadata = metadataOf(definition);
   metadata["finalizers"] = JsonArray{Json(kCrdFinalizer)};
   JsonArray stored;
-  for (const Json& version : versionsIn(definition)) {
+  for (const Json& version : arrayAt(definition, "spec", "versions")) {
     if (flag(version, "storage")) {
       stored.push_back(Json(findString(version, "name")));
     }
@@ -200,7 +186,7 @@ void acceptDefinition(Json& definition, TimePoint now) {
 
 std::vector<Kind> kindsOf(const Json& definition) {
   std::vector<Kind> kinds;
-  for (const Json& version : versionsIn(definition)) {
+  for (const Json& version : arrayAt(definition, "spec", "versions")) {
     if (flag(version, "served")) {
       kinds.push_back(kindOf(definition, version));
       if (flag(version, "storage")) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "local/metadata.h"
+
 namespace mainstay::local {
 namespace {
 
@@ -17,23 +19,15 @@ void setDefault(JsonObject& object, std::string_view key, Json value) {
   }
 }
 
-JsonObject& objectAt(JsonObject& parent, std::string_view key) {
-  Json& slot = parent[key];
-  if (!slot.is_object()) {
-    slot = JsonObject();
-  }
-  return slot.get_object();
-}
-
 // Requests that are not given are the limits.
 void defaultRequests(JsonObject& container) {
-  JsonObject& resources = objectAt(container, "resources");
+  JsonObject& resources = memberObject(container, "resources");
   const Json* limits = resources.if_contains("limits");
   if (!limits || !limits->is_object()) {
     return;
   }
   const JsonObject wanted = limits->get_object();
-  JsonObject& requests = objectAt(resources, "requests");
+  JsonObject& requests = memberObject(resources, "requests");
   for (const auto& [name, quantity] : wanted) {
     setDefault(requests, name, quantity);
   }
@@ -66,11 +60,7 @@ void forEachContainer(JsonObject& spec, void (*visit)(JsonObject&)) {
 }
 
 void tolerateNodeTrouble(JsonObject& spec) {
-  Json& slot = spec["tolerations"];
-  if (!slot.is_array()) {
-    slot = JsonArray();
-  }
-  JsonArray& tolerations = slot.get_array();
+  JsonArray& tolerations = memberArray(spec, "tolerations");
   for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
     const bool said = std::any_of(tolerations.begin(), tolerations.end(), [&](const Json& toleration) {
       const std::string effect = findString(toleration, "effect");
@@ -105,7 +95,7 @@ std::string qosClass(const JsonObject& spec) {
 }
 
 void defaultPod(JsonObject& pod) {
-  JsonObject& spec = objectAt(pod, "spec");
+  JsonObject& spec = memberObject(pod, "spec");
   setDefault(spec, "restartPolicy", "Always");
   setDefault(spec, "terminationGracePeriodSeconds", kDefaultGraceSeconds);
   setDefault(spec, "dnsPolicy", "ClusterFirst");
@@ -119,13 +109,13 @@ void defaultPod(JsonObject& pod) {
 
 void defaultNamespace(JsonObject& ns) {
   Json name = ns["metadata"].as_object()["name"];
-  objectAt(objectAt(ns, "metadata"), "labels")["kubernetes.io/metadata.name"] = std::move(name);
-  objectAt(ns, "spec")["finalizers"] = JsonArray{Json("kubernetes")};
+  memberObject(memberObject(ns, "metadata"), "labels")["kubernetes.io/metadata.name"] = std::move(name);
+  memberObject(ns, "spec")["finalizers"] = JsonArray{Json("kubernetes")};
   ns["status"] = JsonObject{{"phase", "Active"}};
 }
 
 void defaultService(JsonObject& service) {
-  JsonObject& spec = objectAt(service, "spec");
+  JsonObject& spec = memberObject(service, "spec");
   setDefault(spec, "type", "ClusterIP");
   setDefault(spec, "sessionAffinity", "None");
   if (Json* ports = spec.if_contains("ports"); ports && ports->is_array()) {
@@ -142,18 +132,6 @@ void defaultService(JsonObject& service) {
 constexpr std::string_view kStatusWritersMetadata[] = {"labels", "annotations"};
 
 }  // namespace
-
-JsonObject& metadataOf(Json& object) {
-  return objectAt(object.as_object(), "metadata");
-}
-
-void copyMember(JsonObject& to, const Json& from, std::string_view key) {
-  if (const Json* value = findMember(from, key)) {
-    to[key] = *value;
-  } else {
-    to.erase(key);
-  }
-}
 
 void applyCreateDefaults(const Kind& kind, Json& object) {
   JsonObject& members = object.as_object();

@@ -21,9 +21,4 @@ bool countsGenerations(const Kind& kind);
 // Does the difference make a new generation? REQUIRES: countsGenerations(kind).
 bool isNewGeneration(const Kind& kind, const Json& before, const Json& after);
 
-// metadata of an object, made when absent.
-JsonObject& metadataOf(Json& object);
-// Makes member `key` of `to` what it is in `from`, or absent.
-void copyMember(JsonObject& to, const Json& from, std::string_view key);
-
 }  // namespace mainstay::local

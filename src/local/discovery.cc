@@ -1,7 +1,6 @@
 #include "local/discovery.h"
 
 #include <algorithm>
-#include <set>
 
 namespace mainstay::local {
 namespace {
@@ -32,58 +31,6 @@ std::vector<Kind> builtInKinds() {
       kind("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false,
            "customresourcedefinition", {"crd", "crds"}, {"status"}),
   };
-}
-
-JsonArray toStringArray(const std::vector<std::string>& values) {
-  return JsonArray(values.begin(), values.end());
-}
-
-// The verbs of a subresource entry, and the kind it speaks.
-JsonObject subresourceEntry(const Kind& kind, const std::string& subresource) {
-  JsonObject entry{{"name", kind.resource.plural + "/" + subresource},
-                   {"singularName", ""},
-                   {"namespaced", kind.resource.namespaced},
-                   {"kind", kind.resource.kind}};
-  if (subresource == "eviction") {
-    entry["group"] = "policy";
-    entry["version"] = "v1";
-    entry["kind"] = "Eviction";
-  }
-  if (subresource == "binding") {
-    entry["kind"] = "Binding";
-  }
-  const bool postOnly = subresource == "eviction" || subresource == "binding";
-  entry["verbs"] = postOnly               ? JsonArray{"create"}
-                   : subresource == "log" ? JsonArray{"get"}
-                                          : JsonArray{"get", "patch", "update"};
-  return entry;
-}
-
-JsonObject resourceEntry(const Kind& kind) {
-  JsonObject entry{{"name", kind.resource.plural},
-                   {"singularName", kind.singular},
-                   {"namespaced", kind.resource.namespaced},
-                   {"kind", kind.resource.kind},
-                   {"verbs", JsonArray{"create", "delete", "deletecollection", "get", "list", "patch",
-                                       "update", "watch"}}};
-  if (!kind.shortNames.empty()) {
-    entry["shortNames"] = toStringArray(kind.shortNames);
-  }
-  if (!kind.categories.empty()) {
-    entry["categories"] = toStringArray(kind.categories);
-  }
-  return entry;
-}
-
-Json versionDocument() {
-  // What clients compare themselves with: the version whose behaviour was taken as the model.
-  return JsonObject{{"major", "1"},        {"minor", "34"},           {"gitVersion", "v1.34.0+mainstay"},
-                    {"gitCommit", ""},     {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
-                    {"goVersion", "none"}, {"compiler", "none"},      {"platform", "linux/amd64"}};
-}
-
-JsonObject groupVersionEntry(const std::string& group, const std::string& version) {
-  return {{"groupVersion", group + "/" + version}, {"version", version}};
 }
 
 }  // namespace
@@ -202,91 +149,6 @@ Outcome<Target> KindTable::resolve(std::string_view path) const {
     return refuse(unknownPath());
   }
   return target;
-}
-
-std::vector<std::string> KindTable::versionsOf(const std::string& group) const {
-  std::vector<std::string> versions;
-  for (const KindPtr& kind : all()) {
-    const std::string& version = kind->resource.version;
-    if (kind->resource.group == group &&
-        std::find(versions.begin(), versions.end(), version) == versions.end()) {
-      versions.push_back(version);
-    }
-  }
-  return versions;
-}
-
-std::optional<Json> KindTable::groupDocument(const std::string& group) const {
-  const std::vector<std::string> versions = versionsOf(group);
-  if (group.empty() || versions.empty()) {
-    return std::nullopt;
-  }
-  JsonArray entries;
-  for (const std::string& version : versions) {
-    entries.push_back(groupVersionEntry(group, version));
-  }
-  return JsonObject{{"kind", "APIGroup"},
-                    {"apiVersion", "v1"},
-                    {"name", group},
-                    {"versions", std::move(entries)},
-                    {"preferredVersion", groupVersionEntry(group, versions.front())}};
-}
-
-Json KindTable::groupList() const {
-  std::set<std::string> names;
-  for (const KindPtr& kind : all()) {
-    names.insert(kind->resource.group);
-  }
-  JsonArray groups;
-  for (const std::string& name : names) {
-    if (auto document = groupDocument(name)) {
-      groups.push_back(*std::move(document));
-    }
-  }
-  return JsonObject{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}};
-}
-
-std::optional<Json> KindTable::resourceList(const std::string& group, const std::string& version) const {
-  JsonArray resources;
-  for (const KindPtr& kind : all()) {
-    if (kind->resource.group == group && kind->resource.version == version) {
-      resources.push_back(resourceEntry(*kind));
-      for (const std::string& subresource : kind->subresources) {
-        resources.push_back(subresourceEntry(*kind, subresource));
-      }
-    }
-  }
-  if (resources.empty()) {
-    return std::nullopt;
-  }
-  return JsonObject{{"kind", "APIResourceList"},
-                    {"apiVersion", "v1"},
-                    {"groupVersion", group.empty() ? version : group + "/" + version},
-                    {"resources", std::move(resources)}};
-}
-
-std::optional<Json> KindTable::document(std::string_view path) const {
-  const std::vector<std::string> parts = splitPath(path);
-  if (parts == std::vector<std::string>{"version"}) {
-    return versionDocument();
-  }
-  if (parts == std::vector<std::string>{"api"}) {
-    return JsonObject{
-        {"kind", "APIVersions"}, {"versions", JsonArray{"v1"}}, {"serverAddressByClientCIDRs", JsonArray()}};
-  }
-  if (parts == std::vector<std::string>{"apis"}) {
-    return groupList();
-  }
-  if (parts.size() == 2 && parts[0] == "api") {
-    return resourceList("", parts[1]);
-  }
-  if (parts.size() == 2 && parts[0] == "apis") {
-    return groupDocument(parts[1]);
-  }
-  if (parts.size() == 3 && parts[0] == "apis") {
-    return resourceList(parts[1], parts[2]);
-  }
-  return std::nullopt;
 }
 
 }  // namespace mainstay::local

@@ -78,11 +78,13 @@ class KindTable {
   Json groupList() const;
   std::optional<Json> groupDocument(const std::string& group) const;
   std::optional<Json> resourceList(const std::string& group, const std::string& version) const;
+  std::optional<Json> openApi(std::string_view path) const;
   std::vector<std::string> versionsOf(const std::string& group) const;
+
+  std::vector<KindPtr> all() const;
 
   std::vector<KindPtr> builtIn_;
   std::map<std::string, std::vector<KindPtr>> custom_;  // by name of the definition
-  std::vector<KindPtr> all() const;
 };
 
 // "/a//b/" -> {"a", "b"}.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "local/defaults.h"
+#include "local/metadata.h"
 
 namespace mainstay::local {
 namespace {
@@ -11,18 +11,6 @@ constexpr char kServerManager[] = "kube-apiserver";
 constexpr char kSchedulerManager[] = "kube-scheduler";
 constexpr char kBudgetManager[] = "kube-controller-manager";
 
-const Json* conditionIn(const Json& object, const std::string& type) {
-  const Json* conditions = find(object, "status", "conditions");
-  if (conditions && conditions->is_array()) {
-    for (const Json& condition : conditions->get_array()) {
-      if (findString(condition, "type") == type) {
-        return &condition;
-      }
-    }
-  }
-  return nullptr;
-}
-
 void setCondition(Json& pod, const std::string& type, const std::string& reason, const std::string& message,
                   TimePoint now) {
   JsonObject condition{{"type", type}, {"status", "True"}, {"lastTransitionTime", formatTime(now)}};
@@ -30,26 +18,21 @@ void setCondition(Json& pod, const std::string& type, const std::string& reason,
     condition["reason"] = reason;
     condition["message"] = message;
   }
-  Json& status = pod.as_object()["status"];
-  if (!status.is_object()) {
-    status = JsonObject();
-  }
-  Json& list = status.get_object()["conditions"];
-  if (!list.is_array()) {
-    list = JsonArray();
-  }
-  for (Json& present : list.get_array()) {
+  JsonArray& conditions = memberArray(memberObject(pod.as_object(), "status"), "conditions");
+  for (Json& present : conditions) {
     if (findString(present, "type") == type) {
       present = std::move(condition);
       return;
     }
   }
-  list.get_array().push_back(std::move(condition));
+  conditions.push_back(std::move(condition));
 }
 
 bool isReady(const Json& pod) {
-  const Json* ready = conditionIn(pod, "Ready");
-  return ready && findString(*ready, "status") == "True";
+  const JsonArray& conditions = arrayAt(pod, "status", "conditions");
+  return std::any_of(conditions.begin(), conditions.end(), [](const Json& condition) {
+    return findString(condition, "type") == "Ready" && findString(condition, "status") == "True";
+  });
 }
 
 // An integer, or a percentage of `whole`, rounded up as the disruption controller does.
@@ -78,8 +61,7 @@ std::vector<ObjectPtr> budgetsFor(const Registry& registry, const Json& pod) {
 // Nobody is harmed by the eviction of a pod that does not run (yet, or any more) or is going anyway.
 bool needsNoBudget(const Json& pod) {
   const std::string phase = findString(pod, "status", "phase");
-  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" ||
-         !findString(pod, "metadata", "deletionTimestamp").empty();
+  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" || isDeleting(pod);
 }
 
 // A running pod that is not Ready may go when the budget is met without it, or the budget says it always may.
@@ -136,7 +118,7 @@ BudgetState budgetState(const Registry& registry, const Json& budget) {
     const Json& pod = *at->second;
     if (budgetSelects(budget, pod)) {
       ++state.expected;
-      state.healthy += isReady(pod) && findString(pod, "metadata", "deletionTimestamp").empty() ? 1 : 0;
+      state.healthy += isReady(pod) && !isDeleting(pod) ? 1 : 0;
     }
   }
   if (const Json* least = find(budget, "spec", "minAvailable")) {
@@ -151,11 +133,7 @@ BudgetState budgetState(const Registry& registry, const Json& budget) {
 void refreshBudget(Registry& registry, const Json& budget) {
   const BudgetState state = budgetState(registry, budget);
   Json after = budget;
-  Json& status = after.as_object()["status"];
-  if (!status.is_object()) {
-    status = JsonObject();
-  }
-  JsonObject& numbers = status.get_object();
+  JsonObject& numbers = memberObject(after.as_object(), "status");
   numbers["expectedPods"] = state.expected;
   numbers["currentHealthy"] = state.healthy;
   numbers["desiredHealthy"] = state.desired;
@@ -183,7 +161,7 @@ Outcome<Json> evictPod(Registry& registry, const Target& target, const Json& evi
     return refuse(notFound(target.kind->resource, target.name));
   }
   MAINSTAY_TRY(checkBudget(registry, pod));
-  if (!options.dryRun && findString(pod, "metadata", "deletionTimestamp").empty()) {
+  if (!options.dryRun && !isDeleting(pod)) {
     setCondition(pod, "DisruptionTarget", "EvictionByEvictionAPI", "Eviction API: evicting",
                  registry.clock().now());
     registry.rewrite(*target.kind, target.key(), std::move(pod), kServerManager, "status");
@@ -212,7 +190,7 @@ Outcome<Json> bindPod(Registry& registry, const Target& target, const Json& bind
     return refuseBinding("Precondition failed: UID in precondition: " + uid +
                          ", UID in object meta: " + findString(pod, "metadata", "uid"));
   }
-  if (!findString(pod, "metadata", "deletionTimestamp").empty()) {
+  if (isDeleting(pod)) {
     return refuseBinding("pod " + target.name + " is being deleted, cannot be assigned to a host");
   }
   if (!bound.empty()) {

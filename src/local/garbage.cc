@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "local/crd.h"
-#include "local/defaults.h"
 #include "local/eviction.h"
+#include "local/metadata.h"
 
 namespace mainstay::local {
 namespace {
@@ -13,30 +13,18 @@ constexpr char kCollectorManager[] = "kube-controller-manager";
 constexpr char kForeground[] = "foregroundDeletion";
 constexpr char kOrphan[] = "orphan";
 
-const JsonArray& listAt(const Json& object, std::string_view parent, std::string_view key) {
-  static const JsonArray kNone;
-  const Json* list = find(object, parent, key);
-  return list && list->is_array() ? list->get_array() : kNone;
-}
-
 std::vector<std::string> ownerUids(const Json& object) {
   std::vector<std::string> uids;
-  for (const Json& owner : listAt(object, "metadata", "ownerReferences")) {
+  for (const Json& owner : arrayAt(object, "metadata", "ownerReferences")) {
     uids.push_back(findString(owner, "uid"));
   }
   return uids;
 }
 
-bool hasFinalizer(const Json& object, const std::string& finalizer) {
-  const JsonArray& finalizers = listAt(object, "metadata", "finalizers");
-  return std::find(finalizers.begin(), finalizers.end(), Json(finalizer)) != finalizers.end();
-}
-
 // Is it being deleted, and does it wait for what this loop does?
 bool waitsForUs(const std::string& shelf, const Json& object) {
-  return !findString(object, "metadata", "deletionTimestamp").empty() &&
-         (shelf == kNamespaceShelf || shelf == kCrdShelf || hasFinalizer(object, kForeground) ||
-          hasFinalizer(object, kOrphan));
+  return isDeleting(object) && (shelf == kNamespaceShelf || shelf == kCrdShelf ||
+                                hasFinalizer(object, kForeground) || hasFinalizer(object, kOrphan));
 }
 
 }  // namespace
@@ -136,9 +124,9 @@ KindPtr Housekeeper::kindOf(const std::string& shelf) const {
 }
 
 void Housekeeper::remove(const Ref& ref) {
-  const ObjectPtr object = objectAt(ref);
+  const ObjectPtr object = stored(ref);
   const KindPtr kind = kindOf(ref.shelf);
-  if (object && kind && findString(*object, "metadata", "deletionTimestamp").empty()) {
+  if (object && kind && !isDeleting(*object)) {
     const Target target{kind, findString(*object, "metadata", "namespace"),
                         findString(*object, "metadata", "name"), ""};
     static_cast<void>(registry_.remove(target, {}));  // it exists, and nothing else can be refused
@@ -147,7 +135,7 @@ void Housekeeper::remove(const Ref& ref) {
 
 // With no owner left it goes; with some left it forgets those that are gone.
 void Housekeeper::collectOrphan(const Ref& ref) {
-  const ObjectPtr object = objectAt(ref);
+  const ObjectPtr object = stored(ref);
   if (!object) {
     return;
   }
@@ -168,13 +156,13 @@ void Housekeeper::collectOrphan(const Ref& ref) {
 }
 
 void Housekeeper::dropOwner(const Ref& dependent, const std::string& uid) {
-  const ObjectPtr object = objectAt(dependent);
+  const ObjectPtr object = stored(dependent);
   const KindPtr kind = kindOf(dependent.shelf);
   if (!object || !kind) {
     return;
   }
   JsonArray kept;
-  for (const Json& owner : listAt(*object, "metadata", "ownerReferences")) {
+  for (const Json& owner : arrayAt(*object, "metadata", "ownerReferences")) {
     if (findString(owner, "uid") != uid) {
       kept.push_back(owner);
     }
@@ -185,7 +173,7 @@ void Housekeeper::dropOwner(const Ref& dependent, const std::string& uid) {
 }
 
 void Housekeeper::finishDeletion(const Ref& ref) {
-  const ObjectPtr object = objectAt(ref);
+  const ObjectPtr object = stored(ref);
   if (!object) {
     return;
   }
@@ -209,10 +197,10 @@ void Housekeeper::emptyNamespace(const Ref& ref, const Json& ns) {
     const Objects inside(begin, end);
     for (const auto& [key, object] : inside) {
       remove({kind->shelf(), key});
-      empty = empty && !objectAt({kind->shelf(), key});
+      empty = empty && !stored({kind->shelf(), key});
     }
   }
-  if (empty && !listAt(ns, "spec", "finalizers").empty()) {
+  if (empty && !arrayAt(ns, "spec", "finalizers").empty()) {
     Json after = ns;
     after.as_object()["spec"].as_object()["finalizers"] = JsonArray();
     registry_.rewrite(*kindOf(ref.shelf), ref.key, std::move(after), kCollectorManager);
@@ -253,7 +241,7 @@ void Housekeeper::dropFinalizer(const Ref& ref, const Json& object, const std::s
     return;
   }
   JsonArray kept;
-  for (const Json& present : listAt(object, "metadata", "finalizers")) {
+  for (const Json& present : arrayAt(object, "metadata", "finalizers")) {
     if (present != Json(finalizer)) {
       kept.push_back(present);
     }

@@ -52,7 +52,7 @@ class Housekeeper final : public Loop, private Store::Listener {
   void expireEvents(TimePoint now);
   void remove(const Ref& ref);
   KindPtr kindOf(const std::string& shelf) const;
-  ObjectPtr objectAt(const Ref& ref) const { return store_.find(ref.shelf, ref.key); }
+  ObjectPtr stored(const Ref& ref) const { return store_.find(ref.shelf, ref.key); }
 
   std::mutex& mutex_;
   Store& store_;

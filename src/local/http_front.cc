@@ -73,19 +73,51 @@ std::string lastLines(const std::string& text, std::size_t lines) {
   return text.substr(begin);
 }
 
-const char* eventTypeName(kube::WatchEvent::Type type) {
-  switch (type) {
-    case kube::WatchEvent::Type::kAdded:
-      return "ADDED";
-    case kube::WatchEvent::Type::kModified:
-      return "MODIFIED";
-    case kube::WatchEvent::Type::kDeleted:
-      return "DELETED";
-    case kube::WatchEvent::Type::kBookmark:
-      break;
+// Watch events as the lines of a stream.
+class EventWriter {
+ public:
+  EventWriter(const Kind& kind, bool tables, bool wholeObjects) : kind_(kind), tables_(tables) {
+    options_.wholeObjects = wholeObjects;
   }
-  return "BOOKMARK";
-}
+
+  std::string lines(std::vector<kube::WatchEvent> events, TimePoint now) {
+    std::string text;
+    for (kube::WatchEvent& event : events) {
+      if (tables_ && event.type != kube::WatchEvent::Type::kBookmark) {
+        options_.now = now;
+        event.object = toTable(kind_, event.object, options_);
+        options_.header = false;
+      }
+      text += line(typeName(event.type), std::move(event.object));
+    }
+    return text;
+  }
+
+  static std::string errorLine(const Refusal& refusal) { return line("ERROR", refusal.toStatus()); }
+
+ private:
+  static std::string line(const char* type, Json object) {
+    return toText(JsonObject{{"type", type}, {"object", std::move(object)}}) + "\n";
+  }
+
+  static const char* typeName(kube::WatchEvent::Type type) {
+    switch (type) {
+      case kube::WatchEvent::Type::kAdded:
+        return "ADDED";
+      case kube::WatchEvent::Type::kModified:
+        return "MODIFIED";
+      case kube::WatchEvent::Type::kDeleted:
+        return "DELETED";
+      case kube::WatchEvent::Type::kBookmark:
+        break;
+    }
+    return "BOOKMARK";
+  }
+
+  const Kind& kind_;
+  const bool tables_;
+  TableOptions options_;
+};
 
 }  // namespace
 
@@ -185,54 +217,45 @@ void HttpFront::streamWatch(const Call& call, HttpReply& reply) {
   }
   const auto seconds = sizeParameter(call.query, "timeoutSeconds");
   const TimePoint end = clock_.now() + (seconds ? std::chrono::seconds(*seconds) : kWatchLife);
-  const bool table = wantsTable(call.http);
-  TableOptions options{true, queryValue(call.query, "includeObject") == "Object", {}};
+  EventWriter writer(*(*watch)->kind(), wantsTable(call.http),
+                     queryValue(call.query, "includeObject") == "Object");
   auto written = reply.startStream(200, {{"Content-Type", "application/json"}});
   while (written && !reply.stopToken().stop_requested() && clock_.now() < end) {
     auto events = (*watch)->poll();
-    std::string lines;
     if (!events) {
       if (events.error().code == 410) {
-        lines = toText(JsonObject{{"type", "ERROR"}, {"object", events.error().toStatus()}}) + "\n";
-        ignore(reply.write(lines), "the stream ends here in any case");
+        ignore(reply.write(EventWriter::errorLine(events.error())), "the stream ends here in any case");
       }
       return;
     }
-    for (kube::WatchEvent& event : *events) {
-      if (table && event.type != kube::WatchEvent::Type::kBookmark) {
-        options.now = clock_.now();
-        event.object = toTable(*(*watch)->kind(), event.object, options);
-        options.header = false;
-      }
-      lines +=
-          toText(JsonObject{{"type", eventTypeName(event.type)}, {"object", std::move(event.object)}}) + "\n";
-    }
-    if (!lines.empty()) {
-      written = reply.write(lines);
+    if (!events->empty()) {
+      written = reply.write(writer.lines(*std::move(events), clock_.now()));
     } else {
       signal.waitUntil(clock_, std::min(end, clock_.now() + Watch::kBookmarkEvery), reply.stopToken());
     }
   }
 }
 
-void HttpFront::streamLog(const Call& call, HttpReply& reply) {
-  const auto wanted = server_.logRequest(call.path, call.query);
-  if (!wanted) {
-    reply.send(refusalResponse(wanted.error()));
-    return;
-  }
+// What there is of a log by now, its newest part; `chunk` is left where it ends.
+Outcome<std::string> HttpFront::wholeLog(const ApiServer::LogRequest& wanted, LogSource::Chunk& chunk) {
   std::string text;
-  LogSource::Chunk chunk;
   do {
-    auto next = server_.readLog(*wanted, chunk.next);
-    if (!next) {
-      reply.send(refusalResponse(next.error()));
-      return;
-    }
-    chunk = *std::move(next);
+    MAINSTAY_ASSIGN(chunk, server_.readLog(wanted, chunk.next));
     text += chunk.text;
     text.erase(0, text.size() > kMaxLog ? text.size() - kMaxLog : 0);
   } while (!chunk.text.empty());
+  return text;
+}
+
+void HttpFront::streamLog(const Call& call, HttpReply& reply) {
+  const auto wanted = server_.logRequest(call.path, call.query);
+  LogSource::Chunk chunk;
+  auto whole = wanted ? wholeLog(*wanted, chunk) : refuse(wanted.error());
+  if (!whole) {
+    reply.send(refusalResponse(whole.error()));
+    return;
+  }
+  std::string text = *std::move(whole);
   if (const auto lines = sizeParameter(call.query, "tailLines")) {
     text = lastLines(text, *lines);
   }
@@ -243,19 +266,28 @@ void HttpFront::streamLog(const Call& call, HttpReply& reply) {
     reply.send(textResponse(std::move(text)));
     return;
   }
+  if (reply.startStream(200, {{"Content-Type", "text/plain"}})) {
+    followLog(*wanted, std::move(text), std::move(chunk), reply);
+  }
+}
+
+// Until the container has ended, the node has died, or the client has gone.
+void HttpFront::followLog(const ApiServer::LogRequest& wanted, std::string text, LogSource::Chunk chunk,
+                          HttpReply& reply) {
   Signal nothing;
-  auto written = reply.startStream(200, {{"Content-Type", "text/plain"}});
-  while (written && !reply.stopToken().stop_requested()) {
+  while (!reply.stopToken().stop_requested()) {
     if (!text.empty()) {
-      written = reply.write(text);
+      if (!reply.write(text)) {
+        return;
+      }
     } else if (chunk.ended) {
       return;
     } else {
       nothing.waitUntil(clock_, clock_.now() + kLogPoll, reply.stopToken());
     }
-    auto next = server_.readLog(*wanted, chunk.next);
+    auto next = server_.readLog(wanted, chunk.next);
     if (!next) {
-      return;  // the node has died, or the pod's files are gone
+      return;
     }
     chunk = *std::move(next);
     text = chunk.text;

@@ -27,6 +27,9 @@ class HttpFront {
   HttpResponse answerOnce(const Call& call);
   void streamWatch(const Call& call, HttpReply& reply);
   void streamLog(const Call& call, HttpReply& reply);
+  Outcome<std::string> wholeLog(const ApiServer::LogRequest& wanted, LogSource::Chunk& chunk);
+  void followLog(const ApiServer::LogRequest& wanted, std::string text, LogSource::Chunk chunk,
+                 HttpReply& reply);
   HttpResponse controlFaults(const Call& call);
   void delay(const Call& call, std::stop_token stop);
 

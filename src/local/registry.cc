@@ -1,11 +1,9 @@
 #include "local/registry.h"
 
-#include <algorithm>
-#include <charconv>
-
 #include "local/crd.h"
 #include "local/defaults.h"
 #include "local/managed_fields.h"
+#include "local/metadata.h"
 #include "local/patch.h"
 #include "local/validation.h"
 
@@ -16,91 +14,6 @@ constexpr int kNameTries = 8;                 // of a generated name that is tak
 constexpr std::size_t kMaxGenerateName = 58;  // leaves room for the five random characters in a DNS label
 constexpr std::string_view kNameAlphabet =
     "bcdfghjklmnpqrstvwxz2456789";  // k8s.io/apimachinery/pkg/util/rand
-
-std::optional<std::uint64_t> parseRevision(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-// Where a page begins: an opaque text to clients, "revision:last key" to us.
-struct ContinueToken {
-  std::uint64_t revision = 0;
-  std::string lastKey;
-
-  std::string toString() const { return std::to_string(revision) + ":" + lastKey; }
-  static std::optional<ContinueToken> parse(const std::string& text) {
-    const std::size_t colon = text.find(':');
-    const auto revision = parseRevision(text.substr(0, colon));
-    if (colon == std::string::npos || !revision) {
-      return std::nullopt;
-    }
-    return ContinueToken{*revision, text.substr(colon + 1)};
-  }
-};
-
-struct ListOptions {
-  std::size_t limit = 0;  // 0 = all
-  std::optional<ContinueToken> from;
-  std::optional<std::uint64_t> exactRevision;
-};
-
-Outcome<ListOptions> parseListOptions(const Query& query, std::uint64_t current) {
-  ListOptions options;
-  if (const std::string limit = queryValue(query, "limit"); !limit.empty()) {
-    const auto value = parseRevision(limit);
-    if (!value) {
-      return refuse(badRequest("limit: \"" + limit + "\" is not a number"));
-    }
-    options.limit = static_cast<std::size_t>(*value);
-  }
-  if (const std::string token = queryValue(query, "continue"); !token.empty()) {
-    options.from = ContinueToken::parse(token);
-    if (!options.from) {
-      return refuse(badRequest("continue key is not valid"));
-    }
-    return options;
-  }
-  const std::string text = queryValue(query, "resourceVersion");
-  const auto revision = text.empty() ? std::optional<std::uint64_t>(0) : parseRevision(text);
-  if (!revision) {
-    return refuse(badRequest("resourceVersion: Invalid value: \"" + text + "\""));
-  }
-  if (*revision > current) {
-    return refuse({504,
-                   "Timeout",
-                   "Too large resource version: " + text + ", current: " + std::to_string(current),
-                   {},
-                   std::nullopt});
-  }
-  if (queryValue(query, "resourceVersionMatch") == "Exact") {
-    options.exactRevision = *revision;
-  }
-  return options;
-}
-
-Json listDocument(const Kind& kind, JsonArray items, JsonObject metadata) {
-  return JsonObject{{"kind", kind.resource.kind + "List"},
-                    {"apiVersion", kind.resource.apiVersion()},
-                    {"metadata", std::move(metadata)},
-                    {"items", std::move(items)}};
-}
-
-bool beingDeleted(const Json& object) {
-  return !findString(object, "metadata", "deletionTimestamp").empty();
-}
-
-// A namespace has some in its spec too: it waits for its content to go.
-bool hasFinalizers(const Json& object) {
-  const auto filled = [](const Json* list) { return list && list->is_array() && !list->get_array().empty(); };
-  return filled(find(object, "metadata", "finalizers")) ||
-         (findString(object, "kind") == "Namespace" && filled(find(object, "spec", "finalizers")));
-}
-
-std::int64_t graceOf(const Json& object) {
-  const Json* grace = find(object, "metadata", "deletionGracePeriodSeconds");
-  return grace && grace->is_int64() ? grace->get_int64() : 0;
-}
 
 // Equal but for who wrote which field when: such a write changes nothing.
 bool sameContent(const Json& before, const Json& after) {
@@ -122,44 +35,6 @@ void keepServersMetadata(const Json& before, Json& after) {
   metadataOf(after).erase("selfLink");
 }
 
-void addFinalizer(Json& object, const std::string& finalizer) {
-  Json& slot = metadataOf(object)["finalizers"];
-  if (!slot.is_array()) {
-    slot = JsonArray();
-  }
-  JsonArray& finalizers = slot.get_array();
-  if (std::find(finalizers.begin(), finalizers.end(), Json(finalizer)) == finalizers.end()) {
-    finalizers.emplace_back(finalizer);
-  }
-}
-
-// How long a pod may take to stop: nobody is asked to wait for one that never ran or has ended.
-std::int64_t podGrace(const Json& pod, const std::optional<std::int64_t>& wanted) {
-  const std::string phase = findString(pod, "status", "phase");
-  if (findString(pod, "spec", "nodeName").empty() || phase == "Succeeded" || phase == "Failed") {
-    return 0;
-  }
-  const Json* own = find(pod, "spec", "terminationGracePeriodSeconds");
-  const std::int64_t grace = wanted ? *wanted : own && own->is_int64() ? own->get_int64() : 0;
-  return std::max<std::int64_t>(grace, 0);
-}
-
-Outcome<> checkPreconditions(const Target& target, const Json& object, const DeleteOptions& options) {
-  const std::string uid = findString(object, "metadata", "uid");
-  const std::string version = findString(object, "metadata", "resourceVersion");
-  if (!options.uid.empty() && options.uid != uid) {
-    return refuse(conflict(
-        target.kind->resource, target.name,
-        "Precondition failed: UID in precondition: " + options.uid + ", UID in object meta: " + uid));
-  }
-  if (!options.resourceVersion.empty() && options.resourceVersion != version) {
-    return refuse(conflict(target.kind->resource, target.name,
-                           "Precondition failed: ResourceVersion in precondition: " +
-                               options.resourceVersion + ", ResourceVersion in object meta: " + version));
-  }
-  return {};
-}
-
 }  // namespace
 
 Json presentAs(const Kind& kind, const Json& object) {
@@ -170,41 +45,8 @@ Json presentAs(const Kind& kind, const Json& object) {
   return shown;
 }
 
-Outcome<DeleteOptions> parseDeleteOptions(const Json& body, const Query& query) {
-  DeleteOptions options;
-  const Json* grace = findMember(body, "gracePeriodSeconds");
-  if (grace && grace->is_int64()) {
-    options.graceSeconds = grace->get_int64();
-  } else if (const std::string text = queryValue(query, "gracePeriodSeconds"); !text.empty()) {
-    const auto seconds = parseRevision(text);
-    if (!seconds) {
-      return refuse(badRequest("gracePeriodSeconds: \"" + text + "\" is not a number"));
-    }
-    options.graceSeconds = static_cast<std::int64_t>(*seconds);
-  }
-  options.uid = findString(body, "preconditions", "uid");
-  options.resourceVersion = findString(body, "preconditions", "resourceVersion");
-  for (const std::string& text :
-       {findString(body, "propagationPolicy"), queryValue(query, "propagationPolicy")}) {
-    if (!text.empty()) {
-      options.propagation = text;
-    }
-  }
-  if (options.propagation != "Background" && options.propagation != "Foreground" &&
-      options.propagation != "Orphan") {
-    return refuse(badRequest("propagationPolicy: \"" + options.propagation +
-                             "\" is none of Background, Foreground, Orphan"));
-  }
-  const Json* dryRun = findMember(body, "dryRun");
-  options.dryRun =
-      (dryRun && dryRun->is_array() && !dryRun->get_array().empty()) || !queryValue(query, "dryRun").empty();
-  return options;
-}
-
 Registry::Registry(const Clock& clock, Store& store, KindTable& kinds, std::uint64_t seed)
     : clock_(clock), store_(store), kinds_(kinds), random_(seed) {}
-
-// --- Reading ---
 
 Outcome<ObjectPtr> Registry::existing(const Target& target) const {
   ObjectPtr object = store_.find(target.kind->shelf(), target.key());
@@ -217,41 +59,6 @@ Outcome<ObjectPtr> Registry::existing(const Target& target) const {
 Outcome<Json> Registry::get(const Target& target) const {
   MAINSTAY_ASSIGN(const ObjectPtr object, existing(target));
   return presentAs(*target.kind, *object);
-}
-
-Outcome<Json> Registry::list(const Target& target, const Query& query) const {
-  const std::string shelf = target.kind->shelf();
-  MAINSTAY_ASSIGN(const Filter filter, parseFilter(target.kind->resource, query));
-  MAINSTAY_ASSIGN(const ListOptions options, parseListOptions(query, store_.revision()));
-  // All pages show the world as it stood when the first one was read.
-  std::uint64_t revision = store_.revision();
-  std::optional<Objects> past;
-  if (options.from || options.exactRevision) {
-    revision = options.from ? options.from->revision : *options.exactRevision;
-    MAINSTAY_ASSIGN(past, store_.at(shelf, revision));
-  }
-  const Objects& objects = past ? *past : store_.all(shelf);
-  auto [at, end] = inNamespace(objects, target.ns);
-  if (options.from) {
-    at = objects.upper_bound(options.from->lastKey);
-  }
-
-  JsonArray items;
-  JsonObject metadata{{"resourceVersion", std::to_string(revision)}};
-  std::string lastKey;
-  for (; at != end && (options.limit == 0 || items.size() < options.limit); ++at) {
-    if (filter.matches(*at->second)) {
-      items.push_back(presentAs(*target.kind, *at->second));
-    }
-    lastKey = at->first;
-  }
-  if (at != end) {
-    metadata["continue"] = ContinueToken{revision, lastKey}.toString();
-    if (filter.everything()) {
-      metadata["remainingItemCount"] = std::distance(at, end);
-    }
-  }
-  return listDocument(*target.kind, std::move(items), std::move(metadata));
 }
 
 // --- Creating ---
@@ -278,6 +85,13 @@ Outcome<> Registry::checkEnvelope(const Target& target, Json& object) const {
   if (!target.ns.empty()) {
     metadata["namespace"] = target.ns;
   }
+  // As Kubernetes' own types are written: without what is empty.
+  for (const char* key : {"labels", "annotations", "finalizers", "ownerReferences"}) {
+    const Json* value = metadata.if_contains(key);
+    if (value && (*value == Json(JsonObject()) || *value == Json(JsonArray()) || value->is_null())) {
+      metadata.erase(key);
+    }
+  }
   const std::string name = findString(object, "metadata", "name");
   if (!target.name.empty() && !name.empty() && name != target.name) {
     return refuse(badRequest("the name of the object (" + name + ") does not match the name on the URL (" +
@@ -294,7 +108,7 @@ Outcome<> Registry::checkNamespaceOpen(const Target& target) const {
   if (!ns) {
     return refuse(notFound(kinds_.find("", "v1", "namespaces")->resource, target.ns));
   }
-  if (beingDeleted(*ns)) {
+  if (isDeleting(*ns)) {
     return refuse(forbidden(
         target.kind->resource, target.name,
         "unable to create new content in namespace " + target.ns + " because it is being terminated"));
@@ -400,9 +214,7 @@ Outcome<Json> Registry::replace(const Target& target, const Json& before, Json a
   if (!version.empty() && version != findString(before, "metadata", "resourceVersion")) {
     return refuse(modifiedMeanwhile(kind.resource, target.name));
   }
-  DeleteOptions sameObject;
-  sameObject.uid = findString(after, "metadata", "uid");
-  MAINSTAY_TRY(checkPreconditions(target, before, sameObject));
+  MAINSTAY_TRY(checkUid(target, before, findString(after, "metadata", "uid")));
   keepServersMetadata(before, after);
   restrictToScope(kind, target.subresource, before, after);
   MAINSTAY_TRY(conform(target, &before, after, options.strict));
@@ -410,9 +222,7 @@ Outcome<Json> Registry::replace(const Target& target, const Json& before, Json a
     return presentAs(kind, before);
   }
   if (countsGenerations(kind) && isNewGeneration(kind, before, after)) {
-    const Json* generation = find(before, "metadata", "generation");
-    metadataOf(after)["generation"] =
-        (generation && generation->is_int64() ? generation->get_int64() : 0) + 1;
+    metadataOf(after)["generation"] = integerAt(before, "metadata", "generation").value_or(0) + 1;
   }
   return options.dryRun ? after
                         : rewrite(kind, target.key(), std::move(after), options.manager, target.subresource);
@@ -423,67 +233,13 @@ Json Registry::rewrite(const Kind& kind, const std::string& key, Json after, con
   if (const ObjectPtr before = store_.find(kind.shelf(), key)) {
     recordFieldWriter(*before, after, {manager, subresource, clock_.now()});
   }
-  if (beingDeleted(after) && !hasFinalizers(after) && graceOf(after) == 0) {
+  if (isDeleting(after) && !hasFinalizers(after) && graceOf(after) == 0) {
     // The last finalizer has gone: what was written is the object's last state.
     Json last = commit(kind, key, std::move(after));
     erase(kind, key);
     return last;
   }
   return commit(kind, key, std::move(after));
-}
-
-// --- Deleting ---
-
-Json Registry::markDeleted(const Kind& kind, const Json& before, std::int64_t grace,
-                           const std::string& propagation) const {
-  Json after = before;
-  if (propagation != "Background") {
-    addFinalizer(after, propagation == "Orphan" ? "orphan" : "foregroundDeletion");
-  }
-  JsonObject& metadata = metadataOf(after);
-  const bool sooner = !beingDeleted(before) || grace < graceOf(before);
-  if (sooner) {
-    metadata["deletionTimestamp"] = formatTime(clock_.now() + std::chrono::seconds(grace));
-    metadata["deletionGracePeriodSeconds"] = grace;
-    if (const Json* generation = metadata.if_contains("generation"); generation && generation->is_int64()) {
-      metadata["generation"] = generation->get_int64() + 1;
-    }
-  }
-  if (kind.shelf() == kNamespaceShelf) {
-    after.as_object()["status"] = JsonObject{{"phase", "Terminating"}};
-  }
-  return after;
-}
-
-Outcome<Json> Registry::remove(const Target& target, const DeleteOptions& options) {
-  const Kind& kind = *target.kind;
-  MAINSTAY_ASSIGN(const ObjectPtr before, existing(target));
-  MAINSTAY_TRY(checkPreconditions(target, *before, options));
-  const bool isPod = kind.shelf() == kPodShelf;
-  const std::int64_t grace = isPod ? podGrace(*before, options.graceSeconds) : 0;
-  const std::string uid = findString(*before, "metadata", "uid");
-  const bool lives = grace > 0 || hasFinalizers(*before) || options.propagation != "Background";
-  if (options.dryRun) {
-    return presentAs(kind, *before);
-  }
-  if (lives) {
-    Json marked = markDeleted(kind, *before, grace, options.propagation);
-    return marked == *before ? presentAs(kind, *before) : commit(kind, target.key(), std::move(marked));
-  }
-  erase(kind, target.key());
-  return isPod ? presentAs(kind, *before) : successStatus(detailsOf(kind.resource, target.name, uid));
-}
-
-Outcome<Json> Registry::removeAll(const Target& collection, const DeleteOptions& options,
-                                  const Query& query) {
-  MAINSTAY_ASSIGN(Json found, list(collection, query));
-  for (const Json& item : found.as_object()["items"].as_array()) {
-    Target target = collection;
-    target.ns = findString(item, "metadata", "namespace");
-    target.name = findString(item, "metadata", "name");
-    MAINSTAY_TRY(remove(target, options));
-  }
-  return found;
 }
 
 // --- Storing ---

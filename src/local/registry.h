@@ -76,6 +76,8 @@ class Registry {
   std::mt19937_64 random_;
 };
 
+// 409 when the object is not the one that is meant; "" means any.
+Outcome<> checkUid(const Target& target, const Json& object, const std::string& wanted);
 // The object as this version of its kind shows it: stored once, served in every version.
 Json presentAs(const Kind& kind, const Json& object);
 

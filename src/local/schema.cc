@@ -4,6 +4,8 @@
 #include <cmath>
 #include <regex>
 
+#include "local/rules.h"
+
 namespace mainstay::local {
 namespace {
 
@@ -302,11 +304,6 @@ class SchemaValidator {
   Causes& causes_;
 };
 
-bool isImmutableRule(const Json& rule) {
-  const std::string text = findString(rule, "rule");
-  return text == "self == oldSelf" || text == "oldSelf == self";
-}
-
 const JsonArray* rulesOf(const Json& schema) {
   const Json* rules = findMember(schema, "x-kubernetes-validations");
   return rules && rules->is_array() ? &rules->get_array() : nullptr;
@@ -315,14 +312,14 @@ const JsonArray* rulesOf(const Json& schema) {
 void SchemaValidator::checkRules(const Json& schema, const Json* before, const Json& value,
                                  const std::string& path) {
   const JsonArray* rules = rulesOf(schema);
-  if (!rules || !before || *before == value) {
+  if (!rules) {
     return;
   }
   for (const Json& rule : *rules) {
-    if (isImmutableRule(rule)) {
+    const std::string text = findString(rule, "rule");
+    if (evaluateRule(text, value, before) == Verdict::kBroken) {
       const std::string message = findString(rule, "message");
-      causes_.push_back(
-          invalidValue(path, value, message.empty() ? "failed rule: self == oldSelf" : message));
+      causes_.push_back(invalidValue(path, value, message.empty() ? "failed rule: " + text : message));
     }
   }
 }
@@ -330,7 +327,7 @@ void SchemaValidator::checkRules(const Json& schema, const Json* before, const J
 void collectRules(const Json& schema, const std::string& path, std::vector<std::string>& found) {
   if (const JsonArray* rules = rulesOf(schema)) {
     for (const Json& rule : *rules) {
-      if (!isImmutableRule(rule)) {
+      if (evaluateRule(findString(rule, "rule"), Json(), nullptr) == Verdict::kUnevaluated) {
         found.push_back((path.empty() ? "." : path) + ": " + findString(rule, "rule"));
       }
     }

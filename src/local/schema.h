@@ -20,8 +20,7 @@ class Schema {
   // Every violation, with its path. `before` is the object that is replaced, or null: for rules on what may
   // change.
   void validate(const Json* before, const Json& object, Causes& causes) const;
-  // x-kubernetes-validations that are not evaluated here, as "path: rule". Of CEL only `self == oldSelf`
-  // (immutable) is.
+  // x-kubernetes-validations that are not evaluated here (rules.h), as "path: rule".
   std::vector<std::string> unevaluatedRules() const;
 
  private:

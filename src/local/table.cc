@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "local/json_access.h"
 #include "local/json_path.h"
 
 namespace mainstay::local {
@@ -21,15 +22,6 @@ using TableColumns = std::vector<TableColumn>;
 
 std::string textOr(const std::string& text, const std::string& fallback) {
   return text.empty() ? fallback : text;
-}
-
-const JsonArray& elementsOf(const Json* list) {
-  static const JsonArray kEmpty;
-  return list && list->is_array() ? list->get_array() : kEmpty;
-}
-
-std::int64_t integerOr(const Json* value, std::int64_t fallback) {
-  return value && value->is_int64() ? value->get_int64() : fallback;
 }
 
 std::string ageSince(const std::string& time, TimePoint now) {
@@ -77,7 +69,7 @@ TableColumn countColumn(std::string name, std::string member) {
 
 std::string nodeStatus(const Json& node) {
   std::string text = "Unknown";
-  for (const Json& condition : elementsOf(find(node, "status", "conditions"))) {
+  for (const Json& condition : arrayAt(node, "status", "conditions")) {
     if (findString(condition, "type") == "Ready") {
       text = findString(condition, "status") == "True" ? "Ready" : "NotReady";
     }
@@ -118,11 +110,11 @@ TableColumns nodeColumns() {
 
 std::string podReady(const Json& pod) {
   std::int64_t ready = 0;
-  for (const Json& status : elementsOf(find(pod, "status", "containerStatuses"))) {
+  for (const Json& status : arrayAt(pod, "status", "containerStatuses")) {
     const Json* flag = findMember(status, "ready");
     ready += flag && flag->is_bool() && flag->get_bool() ? 1 : 0;
   }
-  return std::to_string(ready) + "/" + std::to_string(elementsOf(find(pod, "spec", "containers")).size());
+  return std::to_string(ready) + "/" + std::to_string(arrayAt(pod, "spec", "containers").size());
 }
 
 // Why a container does not run: "CrashLoopBackOff", "Error", "ExitCode:3"; "" when it does.
@@ -137,15 +129,15 @@ std::string containerTrouble(const Json& status) {
   if (const std::string reason = findString(*ended, "reason"); !reason.empty()) {
     return reason;
   }
-  const std::int64_t signal = integerOr(findMember(*ended, "signal"), 0);
+  const std::int64_t signal = integerAt(*ended, "signal").value_or(0);
   return signal != 0 ? "Signal:" + std::to_string(signal)
-                     : "ExitCode:" + std::to_string(integerOr(findMember(*ended, "exitCode"), 0));
+                     : "ExitCode:" + std::to_string(integerAt(*ended, "exitCode").value_or(0));
 }
 
 std::string podStatus(const Json& pod) {
   std::string text = textOr(findString(pod, "status", "reason"), findString(pod, "status", "phase"));
   bool running = false;
-  const JsonArray& statuses = elementsOf(find(pod, "status", "containerStatuses"));
+  const JsonArray& statuses = arrayAt(pod, "status", "containerStatuses");
   for (auto status = statuses.rbegin(); status != statuses.rend(); ++status) {
     const std::string trouble = containerTrouble(*status);
     text = trouble.empty() ? text : trouble;
@@ -154,7 +146,7 @@ std::string podStatus(const Json& pod) {
   if (text == "Completed" && running) {
     text = "Running";
   }
-  if (!findString(pod, "metadata", "deletionTimestamp").empty()) {
+  if (isDeleting(pod)) {
     return findString(pod, "status", "reason") == "NodeLost" ? "Unknown" : "Terminating";
   }
   return text;
@@ -163,8 +155,8 @@ std::string podStatus(const Json& pod) {
 Json podRestarts(const Json& pod, TimePoint now) {
   std::int64_t restarts = 0;
   std::string last;
-  for (const Json& status : elementsOf(find(pod, "status", "containerStatuses"))) {
-    restarts += integerOr(findMember(status, "restartCount"), 0);
+  for (const Json& status : arrayAt(pod, "status", "containerStatuses")) {
+    restarts += integerAt(status, "restartCount").value_or(0);
     last = std::max(last, findString(status, "lastState", "terminated", "finishedAt"));
   }
   const std::string count = std::to_string(restarts);
@@ -221,7 +213,7 @@ TableColumns eventColumns() {
              return Json(ageSince(eventTime(event, "firstTimestamp"), now));
            }},
           {"Count", "integer", 1,
-           [](const Json& event, TimePoint) { return Json(integerOr(findMember(event, "count"), 1)); }},
+           [](const Json& event, TimePoint) { return Json(integerAt(event, "count").value_or(1)); }},
           pathColumn("Name", 1, ".metadata.name", "")};
 }
 
@@ -229,8 +221,8 @@ TableColumns eventColumns() {
 
 std::string servicePorts(const Json& service) {
   std::string text;
-  for (const Json& port : elementsOf(find(service, "spec", "ports"))) {
-    text += (text.empty() ? "" : ",") + std::to_string(integerOr(findMember(port, "port"), 0)) + "/" +
+  for (const Json& port : arrayAt(service, "spec", "ports")) {
+    text += (text.empty() ? "" : ",") + std::to_string(integerAt(port, "port").value_or(0)) + "/" +
             textOr(findString(port, "protocol"), "TCP");
   }
   return textOr(text, kNothing);
@@ -320,7 +312,7 @@ Json toTable(const Kind& kind, const Json& objectOrList, const TableOptions& opt
   const bool isList = findString(objectOrList, "kind") == kind.resource.kind + "List";
   JsonArray rows;
   if (isList) {
-    for (const Json& item : elementsOf(findMember(objectOrList, "items"))) {
+    for (const Json& item : arrayAt(objectOrList, "items")) {
       rows.push_back(rowOf(columns, item, options));
     }
   } else {

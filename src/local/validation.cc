@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "local/json_access.h"
+
 namespace mainstay::local {
 namespace {
 
@@ -101,13 +103,10 @@ void validateFinalizers(const Json& object, Causes& causes) {
 }
 
 void validateOwners(const Json& object, Causes& causes) {
-  const Json* owners = find(object, "metadata", "ownerReferences");
-  if (!owners || !owners->is_array()) {
-    return;
-  }
+  const JsonArray& owners = arrayAt(object, "metadata", "ownerReferences");
   int controllers = 0;
-  for (std::size_t i = 0; i < owners->get_array().size(); ++i) {
-    const Json& owner = owners->get_array()[i];
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    const Json& owner = owners[i];
     for (const char* key : {"apiVersion", "kind", "name", "uid"}) {
       if (findString(owner, key).empty()) {
         const std::string field = "metadata.ownerReferences[" + std::to_string(i) + "]." + key;
@@ -124,14 +123,11 @@ void validateOwners(const Json& object, Causes& causes) {
 }
 
 void validateTaints(const Json& node, Causes& causes) {
-  const Json* taints = find(node, "spec", "taints");
-  if (!taints || !taints->is_array()) {
-    return;
-  }
+  const JsonArray& taints = arrayAt(node, "spec", "taints");
   static const std::vector<std::string> kEffects = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
   std::set<std::string> seen;
-  for (std::size_t i = 0; i < taints->get_array().size(); ++i) {
-    const Json& taint = taints->get_array()[i];
+  for (std::size_t i = 0; i < taints.size(); ++i) {
+    const Json& taint = taints[i];
     const std::string field = "spec.taints[" + std::to_string(i) + "]";
     const std::string key = findString(taint, "key");
     const std::string effect = findString(taint, "effect");
@@ -184,14 +180,14 @@ Json fixedPartOfSpec(const Json& pod) {
 }
 
 void validateContainers(const Json& pod, Causes& causes) {
-  const Json* containers = find(pod, "spec", "containers");
-  if (!containers || !containers->is_array() || containers->get_array().empty()) {
+  const JsonArray& containers = arrayAt(pod, "spec", "containers");
+  if (containers.empty()) {
     causes.push_back(requiredValue("spec.containers"));
     return;
   }
   std::set<std::string> names;
-  for (std::size_t i = 0; i < containers->get_array().size(); ++i) {
-    const Json& container = containers->get_array()[i];
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Json& container = containers[i];
     const std::string field = "spec.containers[" + std::to_string(i) + "]";
     const std::string name = findString(container, "name");
     if (name.empty()) {

@@ -1,6 +1,6 @@
 #include "local/watch.h"
 
-#include "local/defaults.h"
+#include "local/metadata.h"
 #include "local/registry.h"
 
 namespace mainstay::local {
