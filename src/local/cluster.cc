@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 
+#include "agent/sources/kmsg_reader.h"
 #include "base/file_system.h"
 #include "base/log.h"
 #include "local/cluster_http.h"
@@ -154,7 +155,10 @@ Result<> Cluster::boot(const NodeSpec& spec) {
   }
   Node node;
   node.spec = spec;
-  node.log = std::make_shared<KernelRing>(clock_.now());
+  // An agent in a process of its own turns the stamps of records into wall time by the machine's clock.
+  const bool machineClock = !options_.folder.empty();
+  node.log =
+      std::make_shared<KernelRing>(machineClock ? clock_.now() - agent::monotonicTime() : clock_.now());
   node.bootId = newBootId();
   if (!options_.folder.empty()) {
     MAINSTAY_TRY(prepareFiles(spec, node));
