@@ -8,7 +8,10 @@
 namespace mainstay::jobs {
 namespace {
 
-constexpr Duration kRetryPause = std::chrono::milliseconds(250);  // after a refused or failed write
+// After a refused or failed write: doubled each time, as client-go's workqueue does.
+constexpr Duration kFirstPause = std::chrono::milliseconds(250);
+constexpr Duration kLongestPause = std::chrono::seconds(30);
+constexpr int kMostDoublings = 7;
 constexpr int kMaxRounds =
     8;  // stop, record and start of one job take three; the rest waits for the next step
 constexpr std::size_t kMaxTold = 10'000;
@@ -35,10 +38,20 @@ struct Controller::Caches {
     return std::min(
         {nodes.sync(now), pods.sync(now), recoveries.sync(now), policies.sync(now), jobs.sync(now)});
   }
-  // What a stale cache says is not acted on.
-  bool fresh() const {
-    const auto good = [](const auto& cache) { return cache.synced() && !cache.staleSince(); };
-    return good(nodes) && good(pods) && good(recoveries) && good(policies) && good(jobs);
+  // What a stale cache says is not acted on. Why it is stale; "" = all are fresh.
+  std::string trouble() const {
+    std::string text;
+    const auto check = [&](const auto& cache, const char* what) {
+      if (!cache.synced() || cache.staleSince()) {
+        text += (text.empty() ? "" : "; ") + std::string(what) + ": " + cache.lastError();
+      }
+    };
+    check(nodes, "nodes");
+    check(pods, "pods");
+    check(recoveries, "noderecoveries");
+    check(policies, "recoverypolicies");
+    check(jobs, "jobs");
+    return text;
   }
 
   kube::WatchCache<api::Node> nodes;
@@ -49,7 +62,8 @@ struct Controller::Caches {
 };
 
 Controller::Controller(kube::Api& api, std::string host, std::function<bool()> leading)
-    : leading_(std::move(leading)),
+    : api_(api),
+      leading_(std::move(leading)),
       events_(api, "mainstay-controller", std::move(host)),
       executor_(api, events_),
       caches_(std::make_unique<Caches>(api, adapter_, signal())) {}
@@ -58,18 +72,21 @@ Controller::~Controller() = default;
 
 TimePoint Controller::step(TimePoint now) {
   const TimePoint wake = caches_->sync(now);
-  if (!caches_->fresh() || !leading_()) {
+  tellOfTrouble();
+  if (!trouble_.empty() || !leading_()) {
     return wake;
   }
   if (now < retryAt_) {
     return std::min(wake, retryAt_);
   }
+  tellOfUnreadableJobs(now);
   for (int round = 0; round < kMaxRounds; ++round) {
     const Round result = planAndAct(now);
     if (result.failed) {
-      retryAt_ = now + kRetryPause;
+      retryAt_ = now + std::min(kFirstPause * (1 << std::min(failures_++, kMostDoublings)), kLongestPause);
       return std::min(wake, retryAt_);
     }
+    failures_ = 0;
     if (!result.acted) {
       return wake;
     }
@@ -90,8 +107,11 @@ Controller::Round Controller::planAndAct(TimePoint now) {
     }
     const Result<Written> written = executor_.carryOut(step, now);
     if (!written) {
-      logWarning("a step of the job plan failed; it is planned again", {{"error", written.error()}});
-      round.failed = true;
+      const bool again = written.error().code() == Code::kConflict && refresh(step);
+      round.acted |= again;
+      round.failed |= !again;
+      logInfo("a step of the job plan was not carried out; it is planned again",
+              {{"error", written.error()}});
       continue;
     }
     if (written->job) {
@@ -103,6 +123,42 @@ Controller::Round Controller::planAndAct(TimePoint now) {
     round.acted |= written->job || written->recovery;
   }
   return round;
+}
+
+bool Controller::refresh(const Step& step) {
+  if (!step.job) {
+    return false;
+  }
+  const api::ObjectMeta& meta = step.job->meta;
+  const Result<Json> present = kube::get(api_, step.adapter->resource(), meta.ns, meta.name);
+  if (present) {
+    caches_->jobs.observe(*present);
+  }
+  return present.has_value();
+}
+
+void Controller::tellOfUnreadableJobs(TimePoint now) {
+  for (const auto& [key, why] : caches_->jobs.broken()) {
+    if (!told_.insert(key + " " + why).second) {
+      continue;
+    }
+    const std::size_t slash = key.find('/');
+    const api::Resource& kind = adapter_.resource();
+    const Result<> told = events_.record(
+        {kind.apiVersion(), kind.kind, key.substr(0, slash), key.substr(slash + 1), ""}, "Warning",
+        "JobUnreadable", "the job cannot be read, so it is neither stopped nor resumed: " + why, now);
+    if (!told) {
+      logWarning("an Event was not written", {{"job", key}, {"error", told.error()}});
+    }
+  }
+}
+
+void Controller::tellOfTrouble() {
+  std::string trouble = caches_->trouble();
+  if (trouble != trouble_ && !trouble.empty()) {
+    logWarning("jobs are not acted on while the cluster cannot be read", {{"trouble", trouble}});
+  }
+  trouble_ = std::move(trouble);
 }
 
 bool Controller::alreadyTold(const Step& step) {

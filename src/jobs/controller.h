@@ -29,15 +29,23 @@ class Controller final : public Loop {
     bool failed = false;  // something has to be tried again
   };
   Round planAndAct(TimePoint now);
+  // Reads a job again whose write met a conflict; false when that fails too.
+  bool refresh(const Step& step);
+  void tellOfUnreadableJobs(TimePoint now);
+  // Logs once for what the caches wait.
+  void tellOfTrouble();
   // Once per wording: an Event is not repeated each time the plan comes to the same end.
   bool alreadyTold(const Step& step);
 
+  kube::Api& api_;
   const std::function<bool()> leading_;
   kube::EventRecorder events_;
   Executor executor_;
   const PyTorchJobAdapter adapter_;
   std::unique_ptr<Caches> caches_;
   std::set<std::string> told_;  // bounded
+  std::string trouble_;         // last logged
+  int failures_ = 0;            // rounds in a row
   TimePoint retryAt_{};
 };
 

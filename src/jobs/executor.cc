@@ -115,7 +115,7 @@ void Executor::tell(const Step& step, std::string_view type, std::string_view re
                     TimePoint now) {
   const api::Resource& kind = step.adapter->resource();
   const api::ObjectMeta& meta = step.job->meta;
-  logInfo(why, {{"job", meta.key()}, {"reason", reason}});
+  logInfo("told of a job", {{"job", meta.key()}, {"reason", reason}, {"why", why}});
   const Result<> told = events_.record({kind.apiVersion(), kind.kind, meta.ns, meta.name, meta.uid},
                                        std::string(type), std::string(reason), why, now);
   if (!told) {

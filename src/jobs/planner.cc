@@ -50,7 +50,7 @@ class Planner {
            "somebody started the job while Mainstay had it stopped; it is left running");
     } else if (!group.job->suspended) {
       planStop(group);
-    } else if (held && group.state->phase == ResumePhase::kExhausted) {
+    } else if (held && group.state->phase == ResumePhase::kExhausted && !givenBack(group)) {
       planFailure(group);
     } else if (held) {
       stopped_.push_back(&group);
