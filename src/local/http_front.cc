@@ -171,7 +171,7 @@ void HttpFront::answer(const Call& call, HttpReply& reply) {
     reply.send(textResponse("ok"));
   } else if (call.watches) {
     streamWatch(call, reply);
-  } else if (call.http.method == "GET" && parts.back() == "log" && parts.size() > 2) {
+  } else if (call.http.method == "GET" && parts.size() > 2 && parts.back() == "log") {
     streamLog(call, reply);
   } else {
     reply.send(answerOnce(call));
