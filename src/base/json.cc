@@ -77,6 +77,21 @@ void appendPretty(std::string& out, const Json& value, int depth) {
   }
 }
 
+// Boost.JSON reads 1e309 as infinity and 0e309 as not-a-number, which it then writes as words.
+bool allFinite(const Json& value) {
+  if (const auto* number = value.if_double()) {
+    return std::isfinite(*number);
+  }
+  if (const auto* array = value.if_array()) {
+    return std::all_of(array->begin(), array->end(), allFinite);
+  }
+  if (const auto* object = value.if_object()) {
+    return std::all_of(object->begin(), object->end(),
+                       [](const auto& member) { return allFinite(member.value()); });
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<Json> parseJson(std::string_view text) {
@@ -87,7 +102,9 @@ Result<Json> parseJson(std::string_view text) {
   const std::size_t read = parser.write_some(text.data(), text.size(), code);
   const bool trailing = !code && text.find_first_not_of(" \t\r\n", read) != std::string_view::npos;
   if (!code && !trailing) {
-    return parser.release();
+    Json value = parser.release();
+    return allFinite(value) ? Result<Json>(std::move(value))
+                            : fail(Code::kInvalidArgument, "invalid JSON: a number is out of range");
   }
   const SourcePlace place = placeAt(text, std::min(read, text.size()));
   const std::string what = trailing ? "text after the end of the document" : code.message();

@@ -28,6 +28,12 @@ TEST(JsonTest, RefusesTrailingTextIncompleteAndTooDeepDocuments) {
   EXPECT_TRUE(parseJson(std::string(64, '[') + std::string(64, ']')));
 }
 
+TEST(JsonTest, RefusesNumbersThatAreNone) {
+  EXPECT_THAT(parseJson(R"({"a":[1e309]})").error().toString(), HasSubstr("out of range"));
+  EXPECT_FALSE(parseJson("0e309"));
+  EXPECT_TRUE(parseJson("1e308"));
+}
+
 TEST(JsonTest, LastDuplicateKeyWins) {
   EXPECT_EQ(findString(parsed(R"({"a":"1","a":"2"})"), "a"), "2");
 }

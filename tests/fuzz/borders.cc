@@ -70,13 +70,10 @@ void json(std::string_view input) {
   if (!value) {
     return;
   }
-  // Boost.JSON reads some doubles one bit off, and writes an infinite one (1e309) as a word that it refuses to read.
-  const std::string text = toText(*value);
-  const auto again = parseJson(text);
-  if (text.find("Infinity") == std::string::npos) {
-    require(again && again->kind() == value->kind(), "a document survives its text");
-    require(parseJson(toPrettyText(*value)).has_value(), "and its pretty text");
-  }
+  // Not equality: Boost.JSON reads some doubles one bit off.
+  const auto again = parseJson(toText(*value));
+  require(again && again->kind() == value->kind(), "a document survives its text");
+  require(parseJson(toPrettyText(*value)).has_value(), "and its pretty text");
   require(fault::JsonPlaces(input).find("").line >= 1, "its value has a place");
   Json merged = *value;
   mergePatch(merged, *value);
