@@ -79,7 +79,7 @@ Result<> Executor::run(const Step& step, const UpdateIncident& action) {
     return fail(Code::kNotFound, "incident " + step.incident + " is gone");
   }
   const api::NodeRecovery& present = *at->second;
-  if (!allowed(present.status.phase, action.status.phase)) {
+  if (!follows(present.status, action.status)) {
     return fail(Code::kFailedPrecondition, "incident " + step.incident + ": there is no way from " +
                                                std::string(phaseName(present.status.phase)) + " to " +
                                                std::string(phaseName(action.status.phase)));
@@ -200,7 +200,9 @@ Result<> Executor::run(const Step& step, const DeletePod& action) {
   MAINSTAY_TRY(goneIsFine(kube::remove(api_, api::kPods, action.pod.ns, action.pod.name, action.pod.uid)));
   const std::string why = budgets.empty() ? "it did not end in time, and no disruption budget stood over it"
                                           : "held by disruption budget " + budgets;
-  ignore(events_.record({"v1", "Node", "", step.node, ""}, "Warning", "DrainBlocked",
+  const auto incident = caches_.incidents.objects().find(step.incident);
+  const std::string uid = incident == caches_.incidents.objects().end() ? "" : incident->second->node.uid;
+  ignore(events_.record({"v1", "Node", "", step.node, uid}, "Warning", "DrainBlocked",
                         "Pod " + pod + " was deleted when the drain's deadline had passed: " + why, now_),
          "the pod is deleted, with or without an Event about it");
   return {};

@@ -437,7 +437,12 @@ void IncidentPlan::claim() {
 void IncidentPlan::validate() {
   const std::string name = status_.replacement.name;
   const api::Node* node = lookUp(context_.fleet.nodes, name);
-  if (!node || node->meta.uid != status_.replacement.uid || context_.index.openIncident(node->meta.uid)) {
+  const api::NodeRecovery* faulty = context_.index.openIncident(status_.replacement.uid);
+  if (faulty && !node_) {
+    return end(Phase::kResolved, "Replaced",
+               "replaced by " + name + ", which has an incident of its own (" + faulty->meta.name + ")");
+  }
+  if (!node || node->meta.uid != status_.replacement.uid) {
     status_.replacement = {};
     if (status_.phase == Phase::kValidating) {
       go(Phase::kReplacing, "its replacement " + name + " was lost", context_.now + kReplaceDeadline);

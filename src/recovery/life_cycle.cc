@@ -55,6 +55,26 @@ bool allowed(Phase from, Phase to) {
          std::ranges::any_of(kLifeCycle, [&](const Way& way) { return way.from == from && way.to == to; });
 }
 
+bool follows(const api::NodeRecoveryStatus& present, const api::NodeRecoveryStatus& next) {
+  auto from = next.transitions.begin();
+  if (!present.transitions.empty()) {
+    const api::Transition& last = present.transitions.back();
+    const auto known = std::find_if(next.transitions.rbegin(), next.transitions.rend(),
+                                    [&](const api::Transition& transition) {
+                                      return transition.phase == last.phase && transition.at == last.at;
+                                    });
+    from = known.base();
+  }
+  Phase at = present.phase;
+  for (; from != next.transitions.end(); ++from) {
+    if (!allowed(at, from->phase)) {
+      return false;
+    }
+    at = from->phase;
+  }
+  return at == next.phase;
+}
+
 bool enter(api::NodeRecoveryStatus& status, Phase to, std::string reason, TimePoint now,
            std::optional<TimePoint> deadline) {
   if (status.phase == to || !allowed(status.phase, to)) {

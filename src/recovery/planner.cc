@@ -46,6 +46,7 @@ class Planner {
   void lookAt(const api::Node& node);
   bool openWhenFaulty(const api::Node& node, const api::RecoveryPolicy& policy);
   bool released(const api::Node& node, const fault::Finding& fault) const;
+  api::Resources allocatableOf(const api::Node& node) const;
   std::string incidentName(const api::Node& node) const;
   void tidy(const api::Node& node);
   void freePlaces();
@@ -144,9 +145,23 @@ bool Planner::openWhenFaulty(const api::Node& node, const api::RecoveryPolicy& p
   if (standing.faults.empty() || node.meta.deleted) {
     return false;
   }
-  step(incidentName(node), node.meta.name, OpenIncident{identityOf(node), node.allocatable, policy.meta.name},
+  step(incidentName(node), node.meta.name,
+       OpenIncident{identityOf(node), allocatableOf(node), policy.meta.name},
        describeFault(standing.faults.front()));
   return true;
+}
+
+// What the node is to offer: a replacement that faults before its devices came owes what the first node offered.
+api::Resources Planner::allocatableOf(const api::Node& node) const {
+  api::Resources offered = node.allocatable;
+  for (const auto& [name, incident] : fleet_.incidents) {
+    if (incident->open() && incident->status.replacement.uid == node.meta.uid) {
+      for (const auto& [resource, amount] : incident->allocatable) {
+        offered[resource] = std::max(offered[resource], amount);
+      }
+    }
+  }
+  return offered;
 }
 
 // A person called this very fault healthy, and it has not been seen again since.
