@@ -171,7 +171,7 @@ Outcome<Answer> ApiServer::write(const Target& target, const kube::ApiRequest& r
 Outcome<Answer> ApiServer::post(const Target& target, const kube::ApiRequest& request,
                                 const WriteOptions& options) {
   if (target.subresource == "eviction") {
-    MAINSTAY_ASSIGN(Json status, evictPod(registry_, target, request.body));
+    MAINSTAY_ASSIGN(Json status, evictPod(registry_, target, request.body, options.dryRun));
     return Answer{201, std::move(status), ""};
   }
   if (target.subresource == "binding") {

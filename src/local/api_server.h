@@ -30,7 +30,7 @@ class ApiServer {
  public:
   struct Options {
     std::uint64_t seed = 1;      // of UIDs and generated names
-    std::size_t history = 4096;  // changes kept per kind for those who watch
+    std::size_t history = 1024;  // changes kept per kind for those who watch
   };
   // `clock` outlives it. The namespaces default, kube-system, kube-public and kube-node-lease exist from the
   // start.

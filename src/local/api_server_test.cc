@@ -159,6 +159,8 @@ TEST_F(ApiServerTest, PagesThroughTheWorldAsItStoodAtTheFirstPage) {
   EXPECT_EQ(findString(second.body, "metadata", "continue"), "");
   server_.compact();
   EXPECT_EQ(get(kNodesPath, "limit=2&continue=" + percentEncode(token)).status, 410);
+  EXPECT_EQ(get(kNodesPath, "continue=nonsense").status, 400);
+  EXPECT_EQ(get(kPodsPath, "continue=7:kube-system/p").status, 400);
 }
 
 TEST_F(ApiServerTest, AsksAPodToStopAndDeletesItWhenTheKubeletConfirms) {

@@ -30,7 +30,7 @@ Result<Json> DirectApi::call(const kube::ApiRequest& request, Deadline) {
   if (answer.status >= 300) {
     return fail(kube::statusError(answer.status, answer.body, std::nullopt));
   }
-  return answer.text.empty() ? std::move(answer.body) : Json(answer.text);
+  return answer.body.is_null() ? Json(answer.text) : std::move(answer.body);
 }
 
 Result<std::unique_ptr<kube::WatchStream>> DirectApi::watch(const std::string& path, Query query,

@@ -43,6 +43,7 @@ KindTable::KindTable() {
   for (Kind& kind : builtInKinds()) {
     builtIn_.push_back(std::make_shared<const Kind>(std::move(kind)));
   }
+  all_ = builtIn_;
 }
 
 void KindTable::setCustom(const std::string& crdName, std::vector<Kind> kinds) {
@@ -54,6 +55,10 @@ void KindTable::setCustom(const std::string& crdName, std::vector<Kind> kinds) {
     custom_.erase(crdName);
   } else {
     custom_[crdName] = std::move(shared);
+  }
+  all_ = builtIn_;
+  for (const auto& [name, versions] : custom_) {
+    all_.insert(all_.end(), versions.begin(), versions.end());
   }
 }
 
@@ -70,17 +75,9 @@ bool KindTable::servedByOther(const std::string& group, const std::string& plura
   });
 }
 
-std::vector<KindPtr> KindTable::all() const {
-  std::vector<KindPtr> kinds = builtIn_;
-  for (const auto& [name, versions] : custom_) {
-    kinds.insert(kinds.end(), versions.begin(), versions.end());
-  }
-  return kinds;
-}
-
 KindPtr KindTable::find(const std::string& group, const std::string& version,
                         const std::string& plural) const {
-  for (const KindPtr& kind : all()) {
+  for (const KindPtr& kind : all_) {
     const api::Resource& resource = kind->resource;
     if (resource.plural == plural && resource.group == group && resource.version == version) {
       return kind;
@@ -90,7 +87,7 @@ KindPtr KindTable::find(const std::string& group, const std::string& version,
 }
 
 KindPtr KindTable::findByKind(const std::string& apiVersion, const std::string& kindName) const {
-  for (const KindPtr& kind : all()) {
+  for (const KindPtr& kind : all_) {
     if (kind->resource.kind == kindName && kind->resource.apiVersion() == apiVersion) {
       return kind;
     }

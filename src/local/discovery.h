@@ -81,10 +81,9 @@ class KindTable {
   std::optional<Json> openApi(std::string_view path) const;
   std::vector<std::string> versionsOf(const std::string& group) const;
 
-  std::vector<KindPtr> all() const;
-
   std::vector<KindPtr> builtIn_;
   std::map<std::string, std::vector<KindPtr>> custom_;  // by name of the definition
+  std::vector<KindPtr> all_;                            // of both
 };
 
 // "/a//b/" -> {"a", "b"}.

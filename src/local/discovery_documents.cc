@@ -76,7 +76,7 @@ JsonObject openApiPath(const Kind& kind) {
 
 std::vector<std::string> KindTable::versionsOf(const std::string& group) const {
   std::vector<std::string> versions;
-  for (const KindPtr& kind : all()) {
+  for (const KindPtr& kind : all_) {
     const std::string& version = kind->resource.version;
     if (kind->resource.group == group &&
         std::find(versions.begin(), versions.end(), version) == versions.end()) {
@@ -104,7 +104,7 @@ std::optional<Json> KindTable::groupDocument(const std::string& group) const {
 
 Json KindTable::groupList() const {
   std::set<std::string> names;
-  for (const KindPtr& kind : all()) {
+  for (const KindPtr& kind : all_) {
     names.insert(kind->resource.group);
   }
   JsonArray groups;
@@ -118,7 +118,7 @@ Json KindTable::groupList() const {
 
 std::optional<Json> KindTable::resourceList(const std::string& group, const std::string& version) const {
   JsonArray resources;
-  for (const KindPtr& kind : all()) {
+  for (const KindPtr& kind : all_) {
     if (kind->resource.group == group && kind->resource.version == version) {
       resources.push_back(resourceEntry(*kind));
       for (const std::string& subresource : kind->subresources) {
@@ -167,7 +167,7 @@ std::optional<Json> KindTable::openApi(std::string_view path) const {
   static constexpr std::string_view kRoot = "/openapi/v3/";
   JsonObject index;
   JsonObject paths;
-  for (const KindPtr& kind : all()) {
+  for (const KindPtr& kind : all_) {
     const api::Resource& resource = kind->resource;
     const std::string version = resource.group.empty() ? "api/v1" : "apis/" + resource.apiVersion();
     index[version] = JsonObject{{"serverRelativeURL", std::string(kRoot) + version}};

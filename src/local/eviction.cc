@@ -150,12 +150,13 @@ void refreshBudget(Registry& registry, const Json& budget) {
   registry.rewrite(*kind, key, std::move(after), kBudgetManager, "status");
 }
 
-Outcome<Json> evictPod(Registry& registry, const Target& target, const Json& eviction) {
+Outcome<Json> evictPod(Registry& registry, const Target& target, const Json& eviction, bool dryRun) {
   Target podTarget = target;
   podTarget.subresource.clear();
   MAINSTAY_ASSIGN(Json pod, registry.get(podTarget));
   const Json* how = findMember(eviction, "deleteOptions");
   MAINSTAY_ASSIGN(DeleteOptions options, parseDeleteOptions(how ? *how : Json(), {}));
+  options.dryRun = options.dryRun || dryRun;
   if (!options.uid.empty() && options.uid != findString(pod, "metadata", "uid")) {
     // The pod that was meant is gone already; the name belongs to another.
     return refuse(notFound(target.kind->resource, target.name));

@@ -23,7 +23,7 @@ bool budgetSelects(const Json& budget, const Json& pod);
 void refreshBudget(Registry& registry, const Json& budget);
 
 // POST pods/NAME/eviction. `target` names the pod. 429 when a budget refuses for now.
-Outcome<Json> evictPod(Registry& registry, const Target& target, const Json& eviction);
+Outcome<Json> evictPod(Registry& registry, const Target& target, const Json& eviction, bool dryRun);
 // POST pods/NAME/binding.
 Outcome<Json> bindPod(Registry& registry, const Target& target, const Json& binding);
 

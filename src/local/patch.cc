@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include <boost/json/serialize.hpp>
-
 namespace mainstay::local {
 namespace {
 
@@ -14,6 +12,11 @@ constexpr std::string_view kOrderPrefix = "$setElementOrder/";
 constexpr char kRetainKeys[] = "$retainKeys";
 // Deep enough for every object; the JSON parser stops at the same depth.
 constexpr int kMaxDepth = 64;
+
+// kube-apiserver's limit on one JSON patch.
+constexpr std::size_t kMaxOperations = 10000;
+// Text that "copy" may add in all: a patch that copies its own copies doubles with each step.
+constexpr std::size_t kMaxCopied = 3u << 20;
 
 struct MergedList {
   std::string_view field;
@@ -304,6 +307,8 @@ class JsonPatcher {
     Json value = *source;
     if (op == "move") {
       MAINSTAY_TRY(remove(from, fromText));
+    } else if ((copied_ += toText(value).size()) > kMaxCopied) {
+      return refuse(patchRefused("copies more than " + std::to_string(kMaxCopied) + " bytes"));
     }
     return value;
   }
@@ -345,6 +350,7 @@ class JsonPatcher {
   }
 
   Json& root_;
+  std::size_t copied_ = 0;
 };
 
 }  // namespace
@@ -365,6 +371,13 @@ bool isMergedSet(std::string_view field) {
 Outcome<> applyJsonPatch(Json& target, const Json& patch) {
   if (!patch.is_array()) {
     return refuse(badRequest("a JSON patch is an array of operations"));
+  }
+  if (patch.get_array().size() > kMaxOperations) {
+    return refuse({413,
+                   "RequestEntityTooLarge",
+                   "The allowed maximum operations in a JSON patch is " + std::to_string(kMaxOperations),
+                   {},
+                   std::nullopt});
   }
   JsonPatcher patcher(target);
   for (const Json& operation : patch.get_array()) {

@@ -112,5 +112,14 @@ TEST(JsonPatchTest, RefusesWhatDoesNotApply) {
   EXPECT_EQ(jsonPatched("{}", "{}"), Json(400));
 }
 
+TEST(JsonPatchTest, StopsAPatchThatBlowsTheDocumentUp) {
+  std::string patch = "[";
+  for (int i = 0; i < 40; ++i) {
+    patch +=
+        std::string(i > 0 ? "," : "") + R"({"op":"copy","from":"","path":"/x)" + std::to_string(i) + "\"}";
+  }
+  EXPECT_EQ(jsonPatched(R"({"a":"some text"})", patch + "]"), Json(422));
+}
+
 }  // namespace
 }  // namespace mainstay::local

@@ -91,6 +91,9 @@ Outcome<Json> Registry::list(const Target& target, const Query& query) const {
   const Objects& objects = past ? *past : store_.all(shelf);
   auto [at, end] = inNamespace(objects, target.ns);
   if (options.from) {
+    if (!target.ns.empty() && !options.from->lastKey.starts_with(target.ns + "/")) {
+      return refuse(badRequest("continue key is of another list"));
+    }
     at = objects.upper_bound(options.from->lastKey);
   }
 
