@@ -104,8 +104,8 @@ Result<std::unique_ptr<Launch>> prepareLaunch(const Command& command) {
 
 [[noreturn]] void reportFailure(int report, Failure::Step step) {
   const Failure failure{step, errno};
-  static_cast<void>(::write(report, &failure, sizeof failure));
-  ::_exit(127);
+  const bool told = ::write(report, &failure, sizeof failure) == sizeof failure;
+  ::_exit(told ? 127 : 126);
 }
 
 // In the child: only async-signal-safe calls from here on.
