@@ -251,6 +251,16 @@ Result<> Cluster::silenceKubelet(const std::string& name) {
   return {};
 }
 
+Result<> Cluster::reportNotReady(const std::string& name, bool notReady) {
+  std::lock_guard lock(mutex_);
+  const auto entry = nodes_.find(name);
+  if (entry == nodes_.end() || !entry->second.kubelet) {
+    return noSuchNode(name);
+  }
+  entry->second.kubelet->reportNotReady(notReady);
+  return {};
+}
+
 Result<> Cluster::returnNode(const std::string& name) {
   NodeSpec spec;
   {

@@ -97,6 +97,8 @@ class Cluster final : private Machines, private LogSource {
   Result<> killNode(const std::string& name);
   // Only the kubelet stops; containers go on, unseen.
   Result<> silenceKubelet(const std::string& name);
+  // Its kubelet says from now on that it is not ready, or is again.
+  Result<> reportNotReady(const std::string& name, bool notReady);
   // A dead node boots again under its old name and provider id; a silent kubelet speaks again.
   Result<> returnNode(const std::string& name);
   // One line, as user space writes it ("<3>..." sets the level). kUnavailable when the node is dead.

@@ -25,7 +25,9 @@ JsonObject objectAt(const Json& value, Keys... keys) {
 template <class... Keys>
 std::optional<std::int64_t> integerAt(const Json& value, Keys... keys) {
   const Json* at = find(value, keys...);
-  return at && at->is_int64() ? std::optional(at->get_int64()) : std::nullopt;
+  boost::system::error_code inexact;
+  const auto number = at && at->is_number() ? at->to_number<std::int64_t>(inexact) : 0;
+  return at && at->is_number() && !inexact ? std::optional(number) : std::nullopt;
 }
 
 // Is the object being deleted?

@@ -25,8 +25,8 @@ struct KernelMessage {
   int level = 6;     // 0 emergency ... 7 debug
   int facility = 0;  // 0 = kernel
   std::string text = {};
-  bool continuation = false;  // flag 'c': goes on with the record before
-  api::Labels dictionary = {};     // SUBSYSTEM, DEVICE, ...
+  bool continuation = false;    // flag 'c': goes on with the record before
+  api::Labels dictionary = {};  // SUBSYSTEM, DEVICE, ...
 };
 
 // Thread-safe.

@@ -25,7 +25,7 @@ struct KubeletOptions {
   std::string zone;
   api::Labels labels;                              // besides the well-known ones
   std::map<std::string, std::string> allocatable;  // quantities as text; also the capacity
-  JsonArray taints;  // that it registers with
+  JsonArray taints;                                // that it registers with
   std::string bootId;
   std::string address;
   std::string hostRoot;                           // where hostPath volumes lie

@@ -11,9 +11,9 @@ namespace mainstay::local {
 
 // The life of one container instance.
 struct ModelRun {
-  std::optional<Duration> lasts;  // nullopt: until it is stopped
+  std::optional<Duration> lasts = {};  // nullopt: until it is stopped
   int exitCode = 0;
-  std::string message;
+  std::string message = {};
   std::optional<Duration> afterTerm =
       Duration(0);  // until it ends after SIGTERM (exit code 143); nullopt: ignores it
 };

@@ -40,8 +40,7 @@ std::vector<api::Taint> lifecycleTaints(const api::Node& node) {
   return taints;
 }
 
-std::optional<Duration> toleratedFor(const api::Pod& pod, const api::Taint& taint,
-                                     Duration defaultToleration) {
+std::optional<Duration> toleratedFor(const api::Pod& pod, const api::Taint& taint) {
   bool tolerated = false;
   std::optional<Duration> least;
   for (const api::Toleration& toleration : pod.tolerations) {
@@ -53,11 +52,7 @@ std::optional<Duration> toleratedFor(const api::Pod& pod, const api::Taint& tain
       }
     }
   }
-  if (tolerated) {
-    return least;
-  }
-  // What the admission plugin DefaultTolerationSeconds gives every pod.
-  return taint.key == kNotReady || taint.key == kUnreachable ? defaultToleration : Duration(0);
+  return tolerated ? least : Duration(0);
 }
 
 NodeLifecycle::NodeLifecycle(kube::Api& api, NodeLifecycleOptions options)
@@ -160,7 +155,7 @@ TimePoint NodeLifecycle::evictFrom(const api::Pod& pod, TimePoint now) {
   const api::Node& node = *nodes_.objects().at(pod.nodeName);
   for (const api::Taint& taint : node.taints) {
     if (taint.effect == "NoExecute") {
-      if (const auto span = toleratedFor(pod, taint, options_.defaultToleration)) {
+      if (const auto span = toleratedFor(pod, taint)) {
         due = std::min(due, watched_[pod.nodeName].tainted[taintKey(taint)] + *span);
       }
     }

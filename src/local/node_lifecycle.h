@@ -16,16 +16,15 @@ namespace mainstay::local {
 
 // Kubernetes' defaults.
 struct NodeLifecycleOptions {
-  Duration monitorGrace = std::chrono::seconds(40);        // without a sign of life until Ready is Unknown
-  Duration defaultToleration = std::chrono::seconds(300);  // of pods that say nothing about lost nodes
-  Duration orphanGrace = std::chrono::seconds(40);         // a pod without its Node, until it is removed
+  Duration monitorGrace = std::chrono::seconds(40);  // without a sign of life until Ready is Unknown
+  Duration orphanGrace = std::chrono::seconds(40);   // a pod without its Node, until it is removed
 };
 
 // The taints that Ready and a cordon ask for: node.kubernetes.io/{not-ready,unreachable,unschedulable}.
 std::vector<api::Taint> lifecycleTaints(const api::Node& node);
-// How long the pod may stay with the taint; nullopt: for ever.
-std::optional<Duration> toleratedFor(const api::Pod& pod, const api::Taint& taint,
-                                     Duration defaultToleration);
+// How long the pod may stay with the NoExecute taint; nullopt: for ever. (The API server gives every pod 300 s
+// for the taints of a lost node, unless it says otherwise.)
+std::optional<Duration> toleratedFor(const api::Pod& pod, const api::Taint& taint);
 
 class NodeLifecycle final : public Loop {
  public:

@@ -88,9 +88,13 @@ JsonArray podConditions(const PodRecord& record, const std::string& phase, const
                              : phase == "Succeeded" || phase == "Failed" ? "PodCompleted"
                                                                          : "ContainersNotReady";
   const std::string status = ready ? "True" : "False";
-  return {conditionObject(before, {"Initialized", "True", "", ""}, now),
-          conditionObject(before, {"ContainersReady", status, reason, ""}, now),
-          conditionObject(before, {"Ready", status, reason, ""}, now)};
+  JsonArray conditions = {conditionObject(before, {"Initialized", "True", "", ""}, now),
+                          conditionObject(before, {"ContainersReady", status, reason, ""}, now),
+                          conditionObject(before, {"Ready", status, reason, ""}, now)};
+  for (Json& condition : conditions) {
+    condition.get_object().emplace("reason", nullptr);  // a patch keeps what it does not name
+  }
+  return conditions;
 }
 
 }  // namespace
