@@ -1,5 +1,7 @@
 #include "local/crd.h"
 
+#include "base/file_system.h"
+#include "base/yaml.h"
 #include "local/api_server_testing.h"
 #include "local/rules.h"
 
@@ -186,6 +188,26 @@ TEST_F(CrdTest, RefusesADefinitionThatCannotBeServed) {
             }),
             422);
   EXPECT_EQ(refused([](JsonObject&) {}), 201);
+}
+
+TEST_F(CrdTest, ServesTheKindsOfThisProductAndChecksAllTheirRules) {
+  for (const char* name : {"recoverypolicies", "noderecoveries"}) {
+    const std::string file = std::string(MAINSTAY_SOURCE_DIR) + "/deploy/crds/" + name + ".yaml";
+    const auto documents = parseYaml(*RealFileSystem().read(file, 1 << 20), file);
+    ASSERT_TRUE(documents) << documents.error().toString();
+    const Answer made =
+        create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", toText(documents->front().value));
+    ASSERT_EQ(made.status, 201) << toText(made.body);
+    EXPECT_EQ(toText(made.body).find("RulesNotEvaluated"), std::string::npos);
+  }
+  const std::string policies = "/apis/mainstay.dev/v1alpha1/recoverypolicies";
+  EXPECT_EQ(create(policies, R"({"metadata":{"name":"a"},"spec":{"nodes":{}}})").status, 201);
+  EXPECT_EQ(create(policies, R"({"metadata":{"name":"b"},"spec":{"nodes":{},"mode":"Enforce"}})").status,
+            422);
+  EXPECT_EQ(
+      create(policies, R"({"metadata":{"name":"b"},"spec":{"nodes":{},"mode":"Enforce","provider":"local"}})")
+          .status,
+      201);
 }
 
 TEST(RulesTest, EvaluatesTheFormsThatItKnows) {
