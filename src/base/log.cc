@@ -8,6 +8,8 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include "base/text.h"
+
 namespace mainstay {
 
 namespace {
@@ -45,12 +47,11 @@ class LogWriter {
     return kLevels[static_cast<int>(level)];
   }
 
-  // JSON's escapes, which logfmt readers understand too. Bytes that are not UTF-8 pass as they are: kernel
-  // lines may hold any.
+  // JSON's escapes, which logfmt readers understand too. Kernel lines may hold any bytes: what leaves is UTF-8.
   static std::string quote(std::string_view text) {
     static constexpr std::string_view kDigits = "0123456789abcdef";
     std::string quoted = "\"";
-    for (const char c : text) {
+    for (const char c : sanitizeUtf8(text)) {
       const auto byte = static_cast<unsigned char>(c);
       if (c == '"' || c == '\\') {
         quoted += {'\\', c};

@@ -48,7 +48,8 @@ TEST(LogTest, WritesOneJsonObjectPerLine) {
     logError("it \"failed\"", {{"error", Error(Code::kNotFound, "gone").with("reading x")},
                                {"count", 3},
                                {"share", 0.5},
-                               {"again", false}});
+                               {"again", false},
+                               {"bytes", "\xff\x80 ok \xc3\xa9"}});
   });
   const auto parsed = parseJson(std::string_view(line).substr(0, line.size() - 1));
   ASSERT_TRUE(parsed) << line << parsed.error().toString();
@@ -58,6 +59,7 @@ TEST(LogTest, WritesOneJsonObjectPerLine) {
   EXPECT_EQ(find(*parsed, "count")->get_int64(), 3);
   EXPECT_EQ(findString(*parsed, "share"), "0.500000");
   EXPECT_FALSE(find(*parsed, "again")->get_bool());
+  EXPECT_EQ(findString(*parsed, "bytes"), "\xef\xbf\xbd\xef\xbf\xbd ok \xc3\xa9");
 }
 
 TEST(LogTest, LeavesOutWhatIsBelowTheLevel) {

@@ -4,14 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace mainstay::fault {
 
-// Valid UTF-8: every byte that is not part of a well-formed sequence becomes U+FFFD, one for one, as Go reads
-// such text.
-std::string sanitizeUtf8(std::string_view text);
-
-// At most `limit` bytes of valid UTF-8, cut between characters.
-std::string_view cutUtf8(std::string_view text, std::size_t limit);
+using mainstay::cutUtf8;
+using mainstay::sanitizeUtf8;
 
 // Without white space at both ends.
 std::string_view trim(std::string_view text);
