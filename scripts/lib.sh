@@ -3,6 +3,8 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
+# Objects are the same wherever the checkout lies: a second clone builds from the first one's cache.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 say() { printf ' %-9s %s\n' "$1" "$2"; }
 stop() { printf '%s: %s\n' "$(basename "$0")" "$1" >&2; exit "${2:-1}"; }

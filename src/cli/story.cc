@@ -127,7 +127,7 @@ void Story::sawCloud(const std::string& call, const std::string& instance, const
   if (!fault_ || at < *fault_) {
     return;
   }
-  terminated_ += call == "Terminate" ? 1 : 0;
+  terminated_ += call == "TerminateInstance" ? 1 : 0;
   add(at, "cloud", call + " " + instance, detail);
 }
 
@@ -141,6 +141,7 @@ void Story::sawProgress(const Json& line) {
   const int step = static_cast<int>(number->get_int64());
   if (event == "resumed") {
     resumedFrom_ = step;
+    stepReached_ = step_;
     step_ = step;
     add(*at, "job", "resumed from step " + std::to_string(step), "newest complete checkpoint");
   } else if (event == "step") {
@@ -208,7 +209,7 @@ std::vector<std::string> Story::failures(const Expected& expected) const {
 }
 
 std::string Story::summary(const Expected& expected) const {
-  const int repeated = resumedFrom_ ? stepAtFault_ - *resumedFrom_ : 0;
+  const int repeated = resumedFrom_ ? stepReached_ - *resumedFrom_ : 0;
   char loss[32];
   std::snprintf(loss, sizeof loss, "%.3f", finished_.value_or(0));
   std::string text = " finished at step " + std::to_string(step_) + ", loss " + loss + "\n";
@@ -241,6 +242,7 @@ Json Story::document(const Expected& expected) const {
                     {"resumeSeconds", secondsOrNull(span(schedulable_, nextStep_))},
                     {"faultToNextStepSeconds", secondsOrNull(span(fault_, nextStep_))},
                     {"stepAtFault", stepAtFault_},
+                    {"stepReached", stepReached_},
                     {"resumedFrom", resumedFrom_ ? Json(*resumedFrom_) : Json(nullptr)},
                     {"finalStep", step_},
                     {"finalLoss", finished_ ? Json(*finished_) : Json(nullptr)},

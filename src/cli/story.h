@@ -78,6 +78,7 @@ class Story {
   std::optional<TimePoint> nextStep_;
   std::map<std::string, std::string> reasons_;  // phase -> why, as the incident told
   int stepAtFault_ = 0;
+  int stepReached_ = 0;  // before the group was stopped
   int step_ = 0;
   std::optional<int> resumedFrom_;
   std::optional<double> finished_;  // final loss

@@ -1,0 +1,34 @@
+// How a command reaches the cluster that it is about: --kubeconfig and --context, as kubectl understands them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/file_system.h"
+#include "base/flags.h"
+#include "cli/app.h"
+#include "kube/http_api.h"
+
+namespace mainstay::cli {
+
+class Connection {
+ public:
+  explicit Connection(const Surroundings& surroundings) : surroundings_(surroundings) {}
+  void addFlags(Flags& flags);
+  // REQUIRES: this outlives what it returns.
+  Result<std::unique_ptr<kube::HttpApi>> open();
+  // The server's URL when it is a loopback address; an error that says so otherwise (local cluster commands).
+  Result<std::string> localServer();
+  const Clock& clock() const { return clock_; }
+
+ private:
+  Result<kube::Config> config() const;
+
+  const Surroundings& surroundings_;
+  std::string kubeconfig_;
+  std::string context_;
+  RealFileSystem files_;
+  SteadyWallClock clock_;
+};
+
+}  // namespace mainstay::cli

@@ -1,0 +1,30 @@
+#include "cli/interrupt.h"
+
+#include <csignal>
+
+namespace mainstay::cli {
+
+namespace {
+
+sigset_t interrupts() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+}  // namespace
+
+void blockInterrupts() {
+  const sigset_t signals = interrupts();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+void waitForInterrupt() {
+  const sigset_t signals = interrupts();
+  int received = 0;
+  sigwait(&signals, &received);
+}
+
+}  // namespace mainstay::cli

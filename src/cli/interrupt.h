@@ -1,0 +1,10 @@
+// Ctrl-C (and SIGTERM) as something to wait for.
+#pragma once
+
+namespace mainstay::cli {
+
+// Called before any thread starts, so that all of them inherit the mask and only waitForInterrupt sees the signal.
+void blockInterrupts();
+void waitForInterrupt();
+
+}  // namespace mainstay::cli
