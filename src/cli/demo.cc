@@ -33,21 +33,24 @@ std::string faultLine(TimePoint now) {
 // Every version of every object of one kind, as the watch tells them.
 class Onlooker final : private kube::Reflector::Sink {
  public:
-  using Saw = std::function<void(const Json&)>;
+  using Saw = std::function<void(const Json&, TimePoint)>;
   Onlooker(kube::Api& api, const api::Resource& resource, Signal& signal, Saw saw)
       : saw_(std::move(saw)), reflector_(api, resource, {}, signal, *this) {}
-  TimePoint look(TimePoint now) { return reflector_.sync(now); }
-
- private:
-  void replaceAll(std::vector<Json> objects) override {
-    for (Json& object : objects) {
-      put(std::move(object));
+  // Takes in what is new, then tells it: two steps, so that several onlookers can look first and tell in order of cause.
+  void look(TimePoint now) { reflector_.sync(now); }
+  void tell(TimePoint now) {
+    for (const Json& object : std::exchange(news_, {})) {
+      saw_(object, now);
     }
   }
-  void put(Json object) override { saw_(object); }
+
+ private:
+  void replaceAll(std::vector<Json> objects) override { news_ = std::move(objects); }
+  void put(Json object) override { news_.push_back(std::move(object)); }
   void erase(const Json&) override {}
 
-  Saw saw_;
+  const Saw saw_;
+  std::vector<Json> news_;
   kube::Reflector reflector_;
 };
 
@@ -61,16 +64,13 @@ class Stage {
         out_(out),
         story_(cluster.job(), kFaultyNode),
         progress_(cluster.checkpointFolder() + "/progress-rank-0.jsonl") {
-    kube::Api& api = cluster.api();
-    const auto now = [this] { return clock_.now(); };
-    onlookers_.emplace_back(std::make_unique<Onlooker>(
-        api, api::kNodeRecoveries, signal_, [=, this](const Json& o) { story_.sawRecovery(o, now()); }));
-    onlookers_.emplace_back(std::make_unique<Onlooker>(api, api::kNodes, signal_, [=, this](const Json& o) {
-      sawNode(o);
-      story_.sawNode(o, now());
-    }));
-    onlookers_.emplace_back(std::make_unique<Onlooker>(
-        api, api::kPyTorchJobs, signal_, [=, this](const Json& o) { story_.sawJob(o, now()); }));
+    watch(api::kNodeRecoveries,
+          [this](const Json& object, TimePoint now) { story_.sawRecovery(object, now); });
+    watch(api::kNodes, [this](const Json& object, TimePoint now) {
+      sawNode(object);
+      story_.sawNode(object, now);
+    });
+    watch(api::kPyTorchJobs, [this](const Json& object, TimePoint now) { story_.sawJob(object, now); });
   }
 
   Result<> play() {
@@ -104,9 +104,18 @@ class Stage {
     }
   }
 
+  void watch(const api::Resource& resource, Onlooker::Saw saw) {
+    onlookers_.push_back(std::make_unique<Onlooker>(cluster_.api(), resource, signal_, std::move(saw)));
+  }
+
+  // Incidents cause what nodes show, and nodes what jobs do: a look at the effects first cannot miss a cause.
   void look() {
+    const TimePoint now = clock_.now();
+    for (auto onlooker = onlookers_.rbegin(); onlooker != onlookers_.rend(); ++onlooker) {
+      (*onlooker)->look(now);
+    }
     for (const auto& onlooker : onlookers_) {
-      onlooker->look(clock_.now());
+      onlooker->tell(now);
     }
     const auto effects = cluster_.cloud().effects();
     for (; effects_ < effects.size(); ++effects_) {

@@ -42,7 +42,22 @@ void Story::fault(TimePoint at, const std::string& line, int step) {
 }
 
 void Story::add(TimePoint at, std::string who, std::string what, std::string why) {
-  rows_.push_back({at, std::move(who), std::move(what), firstSentence(why)});
+  rows_.push_back({at, std::move(who), std::move(what), firstSentence(why), ""});
+}
+
+void Story::addPhase(TimePoint at, std::string what, std::string phase) {
+  rows_.push_back({at, "controller", std::move(what), "", std::move(phase)});
+}
+
+std::vector<StoryRow> Story::rows() const {
+  std::vector<StoryRow> rows = rows_;
+  for (StoryRow& row : rows) {
+    if (const auto reason = reasons_.find(row.phase); reason != reasons_.end()) {
+      row.why = firstSentence(reason->second);
+    }
+  }
+  std::ranges::stable_sort(rows, {}, &StoryRow::at);
+  return rows;
 }
 
 void Story::sawNode(const Json& object, TimePoint at) {
@@ -59,9 +74,18 @@ void Story::sawNode(const Json& object, TimePoint at) {
       first("joined " + node->meta.name)) {
     add(at, "cloud", node->meta.name + " joined and is Ready", "instance " + node->providerId);
   }
-  if (node->meta.name == replacement_ && schedulable && first("schedulable")) {
-    schedulable_ = at;
-    add(at, "controller", node->meta.name + " Schedulable", reasons_["Validating"]);
+  if (schedulable) {
+    schedulableSince_.try_emplace(node->meta.name, at);
+    sawReplacement();
+  }
+}
+
+// The node and the incident that names it as the replacement are seen in either order.
+void Story::sawReplacement() {
+  const auto since = schedulableSince_.find(replacement_);
+  if (since != schedulableSince_.end() && first("schedulable")) {
+    schedulable_ = since->second;
+    addPhase(since->second, replacement_ + " Schedulable", "Validating");
   }
 }
 
@@ -75,7 +99,7 @@ void Story::sawFaultyNode(const api::Node& node, TimePoint at) {
   }
   if (node.unschedulable && carriesHealthTaint(node) && first("isolated")) {
     isolated_ = at;
-    add(at, "controller", node_ + " isolated (label, taint, cordon)", reasons_["Isolated"]);
+    addPhase(at, node_ + " isolated (label, taint, cordon)", "Isolated");
   }
 }
 
@@ -97,6 +121,7 @@ void Story::sawRecovery(const Json& object, TimePoint at) {
     add(recovery->status.replacement.claimed.value_or(at), "controller",
         replacement_ + " claimed as the replacement");
   }
+  sawReplacement();
   if (!recovery->open()) {
     closed_ = true;
     outcome_ = recovery->status.outcome;
@@ -151,6 +176,7 @@ void Story::sawProgress(const Json& line) {
     const Json* loss = find(line, "loss");
     finished_ = loss && loss->is_number() ? loss->to_number<double>() : 0;
     sha256_ = findString(line, "sha256");
+    step_ = step;
     add(*at, "job", "finished at step " + std::to_string(step));
   }
 }
@@ -163,10 +189,8 @@ void Story::sawResumedStep(int step, TimePoint at) {
 }
 
 std::string Story::timeline(const Palette& palette) const {
-  std::vector<StoryRow> rows = rows_;
-  std::ranges::stable_sort(rows, {}, &StoryRow::at);
   Table table({" since fault", "who", "what", "why"});
-  for (const StoryRow& row : rows) {
+  for (const StoryRow& row : rows()) {
     char since[32];
     std::snprintf(since, sizeof since, "%10.3f s",
                   static_cast<double>((row.at - fault_.value_or(row.at)).count()) / 1e6);
@@ -225,9 +249,7 @@ std::string Story::summary(const Expected& expected) const {
 
 Json Story::document(const Expected& expected) const {
   JsonArray timeline;
-  std::vector<StoryRow> rows = rows_;
-  std::ranges::stable_sort(rows, {}, &StoryRow::at);
-  for (const StoryRow& row : rows) {
+  for (const StoryRow& row : rows()) {
     timeline.push_back(JsonObject{
         {"time", formatMicroTime(row.at)}, {"who", row.who}, {"what", row.what}, {"why", row.why}});
   }

@@ -19,7 +19,8 @@ struct StoryRow {
   TimePoint at{};
   std::string who;  // a node, agent, controller, cloud, job
   std::string what;
-  std::string why;  // "" when it speaks for itself
+  std::string why;    // "" when it speaks for itself
+  std::string phase;  // of the incident whose reason is the why, which may be told later
 };
 
 class Story {
@@ -44,7 +45,8 @@ class Story {
   // The job is done and the incident closed.
   bool over() const { return finished() && closed_; }
 
-  const std::vector<StoryRow>& rows() const { return rows_; }
+  // In order of time, each with its why.
+  std::vector<StoryRow> rows() const;
   // The timeline as a table, times since the fault.
   std::string timeline(const Palette& palette) const;
 
@@ -61,8 +63,10 @@ class Story {
 
  private:
   void add(TimePoint at, std::string who, std::string what, std::string why = "");
+  void addPhase(TimePoint at, std::string what, std::string phase);
   bool first(const std::string& sighting) { return seen_.insert(sighting).second; }
   void sawFaultyNode(const api::Node& node, TimePoint at);
+  void sawReplacement();
   void sawResumedStep(int step, TimePoint at);
   // Seconds from one moment to a later one; nullopt unless both were seen.
   static std::optional<double> span(std::optional<TimePoint> from, std::optional<TimePoint> to);
@@ -84,6 +88,7 @@ class Story {
   std::optional<double> finished_;  // final loss
   std::string sha256_;
   std::string replacement_;
+  std::map<std::string, TimePoint> schedulableSince_;  // nodes other than the faulty one
   std::string outcome_;
   int retry_ = 0;
   int terminated_ = 0;

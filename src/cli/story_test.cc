@@ -40,10 +40,11 @@ void tell(Story& story) {
     "spec":{"runPolicy":{"suspend":true}}})"),
       kFault + 19ms);
   story.sawCloud("TerminateInstance", "i-1", "unhealthy", kFault + 40ms);
-  story.sawRecovery(
-      parsedStory(R"({"metadata":{"name":"b-1-1"},"spec":{"node":{"name":"b"}},"status":{"phase":"Resolved",
-    "outcome":"Replaced","replacement":{"name":"d"}}})"),
-      kFault + 1200ms);
+  Json recovery = api::encodeNodeRecovery("b-1-1", {"b", "uid", "aws:///z/i-1", "boot"}, {}, "default");
+  mergePatch(
+      recovery,
+      parsedStory(R"({"status":{"phase":"Resolved","outcome":"Replaced","replacement":{"name":"d"}}})"));
+  story.sawRecovery(recovery, kFault + 1200ms);
   story.sawNode(
       parsedStory(
           R"({"metadata":{"name":"d","labels":{"sagemaker.amazonaws.com/node-health-status":"Schedulable"}}})"),
