@@ -121,15 +121,19 @@ int Inspector::isolated(const api::RecoveryPolicy& policy) const {
 }
 
 bool Inspector::faulty(const api::Node& node) const {
+  const auto stands = [&](const api::RecoveryPolicy& policy, const api::Condition& condition) {
+    const bool ready = condition.type == "Ready";
+    return ready != (condition.status == "True") &&
+           std::ranges::any_of(policy.faults, [&](const api::FaultRule& rule) {
+             return rule.matches(ready ? api::kNodeLost : condition.type, condition.reason) &&
+                    now_ - condition.lastTransition >= rule.confirm;
+           });
+  };
   for (const api::RecoveryPolicy& policy : policies()) {
-    for (const api::Condition& condition : node.conditions) {
-      const bool matches = std::ranges::any_of(policy.faults, [&](const api::FaultRule& rule) {
-        return rule.matches(condition.type, condition.reason) &&
-               now_ - condition.lastTransition >= rule.confirm;
-      });
-      if (condition.status == "True" && matches && policy.nodes.matches(node.meta.labels)) {
-        return true;
-      }
+    const bool any = std::ranges::any_of(
+        node.conditions, [&](const api::Condition& condition) { return stands(policy, condition); });
+    if (any && policy.nodes.matches(node.meta.labels)) {
+      return true;
     }
   }
   return false;
@@ -179,11 +183,14 @@ void Inspector::lookAtMarks(const api::Node& before, const api::Node& after) {
   const std::string& label = after.meta.label(api::kHealthStatusLabel);
   const bool labelled = !label.empty() && label != before.meta.label(api::kHealthStatusLabel);
   const bool released = ours(before) && !ours(after);  // taking back what is ours is always allowed
+  const bool claimed = std::ranges::any_of(recoveries(), [&](const api::NodeRecovery& recovery) {
+    return recovery.status.mode == api::Mode::kEnforce && recovery.status.replacement.uid == after.meta.uid;
+  });
   if (!tainted && !cordoned && !labelled) {
     return;
   }
   const auto policy = enforcing(after);
-  if (!policy && !released) {
+  if (!policy && !released && !claimed) {
     add(kObserve, after.meta.name + " was marked, and no policy that enforces selects it");
   }
   // The node itself is not yet counted: the world is as before.
@@ -297,7 +304,7 @@ void Inspector::lookAtCloud(const Json& deed) {
   if (!effect || !effect->is_bool() || !effect->get_bool()) {
     return;
   }
-  if (call == "Terminate") {
+  if (call == "TerminateInstance") {
     gone_.insert(instance);
   }
   if (call != "SetInstanceHealth" || findString(deed, "status") != "Unhealthy") {

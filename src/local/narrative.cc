@@ -13,6 +13,8 @@ namespace {
 
 using Lines = std::vector<StoryLine>;
 
+constexpr char kController[] = "mainstay-controller";  // as it signs its Events
+
 std::string listed(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) {
@@ -68,12 +70,13 @@ std::vector<std::string> taintChanges(const api::Node& before, const api::Node& 
     for (const api::Taint& taint : from.taints) {
       const bool kept = std::ranges::find(to.taints, taint) != to.taints.end();
       if (!kept && (all || !taint.key.starts_with("node.kubernetes.io/"))) {
-        changes.push_back(word + taint.key + "=" + taint.value + ":" + taint.effect);
+        const bool ours = taint.key == api::kHealthTaintKey;
+        changes.push_back(word + (ours ? "" : " " + taint.key + "=" + taint.value + ":" + taint.effect));
       }
     }
   };
-  compare(after, before, "taint ");
-  compare(before, after, "no more taint ");
+  compare(after, before, "taint");
+  compare(before, after, "no more taint");
   return changes;
 }
 
@@ -157,6 +160,17 @@ std::vector<std::string> trueConditions(const Version& job) {
   return types;
 }
 
+// "retry 1, for incident b-5e24d956-1".
+std::string resumeText(const Json& job) {
+  const auto state = parseJson(findString(job, "metadata", "annotations", api::kResumeAnnotation));
+  const Json* retry = state ? mainstay::find(*state, "retry") : nullptr;
+  const Json* incidents = state ? mainstay::find(*state, "incidents") : nullptr;
+  if (!retry || !incidents || !incidents->is_array() || incidents->get_array().empty()) {
+    return "";
+  }
+  return "retry " + toText(*retry) + ", for incident " + flowText(incidents->get_array().back());
+}
+
 void tellJob(const Entry& entry, Lines& lines) {
   const std::string job = "job " + entry.key.substr(entry.key.find('/') + 1);
   if (!entry.after || !entry.before) {
@@ -166,7 +180,7 @@ void tellJob(const Entry& entry, Lines& lines) {
   if (suspendedIn(entry.before) != suspendedIn(entry.after)) {
     lines.push_back({entry.at, entry.person ? "person" : "controller",
                      job + (suspendedIn(entry.after) ? " stopped (suspend)" : " started"),
-                     findString(*entry.after, "metadata", "annotations", api::kResumeAnnotation)});
+                     resumeText(*entry.after)});
   }
   const std::vector<std::string> old = trueConditions(entry.before);
   for (const std::string& type : trueConditions(entry.after)) {
@@ -188,30 +202,32 @@ void tellEvent(const Entry& entry, Lines& lines) {
     return;
   }
   const std::string component = findString(*entry.after, "source", "component");
-  const bool ours = component.starts_with("mainstay");
-  if (ours || findString(*entry.after, "type") == "Warning") {
+  const std::string message = findString(*entry.after, "message");
+  const bool ours = component == kController;
+  const bool echo = message.starts_with("Node condition ");  // the agent's; told as the condition itself
+  if (ours || (findString(*entry.after, "type") == "Warning" && !echo)) {
     const std::string times = entry.before ? " (" + std::to_string(timesOf(entry.after)) + " times)" : "";
-    lines.push_back({entry.at, component,
+    lines.push_back({entry.at, ours ? "controller" : component,
                      "Event " + findString(*entry.after, "reason") + " on " +
                          findString(*entry.after, "involvedObject", "name") + times,
-                     findString(*entry.after, "message")});
+                     message});
   }
 }
 
 void tellCloud(const Entry& entry, Lines& lines) {
-  const Json* instance = mainstay::find(*entry.after, "instance");
-  const std::string which = instance && instance->is_array() && !instance->get_array().empty()
-                                ? std::string(instance->get_array()[0].get_string())
-                                : "";
+  std::string what = findString(*entry.after, "cloud");
+  const Json* names = mainstay::find(*entry.after, "instance");
+  for (const Json& name : names && names->is_array() ? names->get_array() : JsonArray()) {
+    what += " " + std::string(name.get_string());
+  }
   const std::string status = findString(*entry.after, "status");
-  lines.push_back({entry.at, findString(*entry.after, "who"),
-                   findString(*entry.after, "cloud") + (which.empty() ? "" : " " + which) +
-                       (status.empty() ? "" : ": " + status),
+  lines.push_back({entry.at, findString(*entry.after, "who"), what + (status.empty() ? "" : ": " + status),
                    findString(*entry.after, "message")});
 }
 
 void tellScenario(const Entry& entry, Lines& lines) {
-  lines.push_back({entry.at, "scenario", findString(*entry.after, "text"), ""});
+  lines.push_back({entry.at, findString(*entry.after, "who"), findString(*entry.after, "what"),
+                   findString(*entry.after, "why")});
 }
 
 void tell(const Entry& entry, Lines& lines) {

@@ -37,6 +37,9 @@ TimePoint Recorder::step(TimePoint) {
 }
 
 void Recorder::catchUp() {
+  for (JsonObject& deed : deeds_ ? deeds_() : std::vector<JsonObject>()) {
+    append(kCloudKind, std::move(deed));
+  }
   struct News {
     const std::string* kind;
     kube::WatchEvent event;
@@ -74,6 +77,10 @@ void Recorder::take(const std::string& kind, const Json& object, bool gone) {
 
 void Recorder::note(const std::string& kind, JsonObject what) {
   catchUp();
+  append(kind, std::move(what));
+}
+
+void Recorder::append(const std::string& kind, JsonObject what) {
   const std::string key = std::to_string(recording_.entries.size());
   recording_.entries.push_back(
       {clock_.now(), kind, key, nullptr, std::make_shared<const Json>(std::move(what)), person_});

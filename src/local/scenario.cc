@@ -10,6 +10,7 @@ namespace mainstay::local {
 namespace {
 
 constexpr std::size_t kMaxNodes = 1000;
+constexpr int kMaxDevices = 1024;                          // of one node
 constexpr Duration kAftermath = std::chrono::minutes(10);  // played after the last thing that is named
 
 template <class T>
@@ -29,7 +30,7 @@ int smallNumber(const Cursor& in, int fallback, int least, int most) {
 // --- The cluster ---
 
 ScenarioNode parseNode(const Cursor& in) {
-  in.allow({"name", "providerID", "labels", "taints", "devices"});
+  in.allow({"name", "providerID", "labels", "taints"});
   ScenarioNode node;
   node.name = in.at("name").string();
   node.providerId = in.at("providerID").string("");
@@ -39,12 +40,11 @@ ScenarioNode parseNode(const Cursor& in) {
     taint.at("key").string();
     node.taints.push_back(taint.value());
   }
-  node.devices = smallNumber(in.at("devices"), node.devices, 0, 1024);
   return node;
 }
 
 ScenarioGroup parseGroup(const Cursor& in) {
-  in.allow({"name", "min", "max", "launchDelay", "capacity", "names"});
+  in.allow({"name", "min", "max", "launchDelay", "capacity", "devices", "names"});
   ScenarioGroup group;
   group.name = in.at("name").string(group.name);
   const auto size = [&](std::string_view key) {
@@ -53,6 +53,7 @@ ScenarioGroup parseGroup(const Cursor& in) {
   group.min = size("min");
   group.max = size("max");
   group.capacity = size("capacity");
+  group.devices = smallNumber(in.at("devices"), group.devices, 0, kMaxDevices);
   group.launchDelay = in.at("launchDelay").duration(group.launchDelay);
   for (const Cursor& name : in.at("names").elements()) {
     group.names.push_back(name.string());
@@ -88,7 +89,7 @@ Json replicaSpec(int replicas, const std::string& runs, int devices) {
 Json jobObject(const Cursor& in) {
   in.allow({"name", "namespace", "pods", "devices", "runs", "retries", "autoResume", "labels"});
   const int pods = smallNumber(in.at("pods"), 2, 1, 1000);
-  const int devices = smallNumber(in.at("devices"), 16, 0, 1024);
+  const int devices = smallNumber(in.at("devices"), 16, 0, kMaxDevices);
   in.at("runs").duration(Duration(0));  // for the error when it is no duration
   const std::string runs = in.at("runs").string("");
   JsonObject annotations;
@@ -159,9 +160,15 @@ Action parseReturn(const Cursor& in) {
 }
 
 Action parseCloud(const Cursor& in) {
-  in.allow({"capacity"});
-  in.at("capacity").integer();  // for the error when it is missing
-  return CloudChange{smallNumber(in.at("capacity"), 0, 0, static_cast<int>(kMaxNodes))};
+  in.allow({"capacity", "devices"});
+  CloudChange change;
+  change.capacity =
+      ifThere(in.at("capacity"), smallNumber(in.at("capacity"), 0, 0, static_cast<int>(kMaxNodes)));
+  change.devices = ifThere(in.at("devices"), smallNumber(in.at("devices"), 0, 0, kMaxDevices));
+  if (!change.capacity && !change.devices) {
+    in.error("expected capacity or devices");
+  }
+  return change;
 }
 
 ChangeObject namedObject(const Cursor& in, ChangeObject::Verb verb) {
@@ -206,11 +213,21 @@ Action parseTaint(const Cursor& in) {
 }
 
 Action parseController(const Cursor& in) {
-  const std::string state = in.string();
-  if (state != "killed" && state != "started") {
-    in.error("expected killed or started");
+  SwitchController change;
+  if (in.value().is_string()) {
+    const std::string state = in.string();
+    if (state != "killed" && state != "started") {
+      in.error("expected killed, started, or {diesAtWrite: N}");
+    }
+    change.runs = state == "started";
+    return change;
   }
-  return SwitchController{state == "started"};
+  in.allow({"diesAtWrite", "before", "restarts"});
+  in.at("diesAtWrite").integer();  // for the error when it is missing
+  change.diesAtWrite = smallNumber(in.at("diesAtWrite"), 1, 1, 1'000'000);
+  change.before = in.at("before").boolean(false);
+  change.restarts = in.at("restarts").duration(change.restarts);
+  return change;
 }
 
 Action parseApi(const Cursor& in) {
@@ -302,12 +319,16 @@ Duration lastMoment(const Scenario& scenario) {
   return std::max(last + kAftermath, named);
 }
 
+int lineOf(const YamlDocument& document, const Cursor& at) {
+  const auto place = document.places.find(at.path());
+  return place == document.places.end() ? 0 : place->second.line;
+}
+
 std::vector<Expectation> parseExpectations(const Cursor& in, const YamlDocument& document) {
   std::vector<Expectation> all;
   for (const Cursor& element : in.elements()) {
     all.push_back(parseExpectation(element));
-    const auto place = document.places.find(element.path());
-    all.back().line = place == document.places.end() ? 0 : place->second.line;
+    all.back().line = lineOf(document, element);
   }
   return all;
 }
@@ -343,6 +364,7 @@ Scenario parsePage(const Cursor& root, const YamlDocument& document) {
   }
   for (const Cursor& entry : root.at("timeline").elements()) {
     scenario.timeline.push_back(parseEntry(entry));
+    scenario.timeline.back().line = lineOf(document, entry);
   }
   std::ranges::stable_sort(scenario.timeline, {}, &TimelineEntry::at);
   scenario.expectations = parseExpectations(root.at("expect"), document);

@@ -16,10 +16,9 @@ namespace mainstay::local {
 
 struct ScenarioNode {
   std::string name;
-  std::string providerId;  // "": given by the local cloud, which then owns the instance
+  std::string providerId;  // "": an instance of the group
   api::Labels labels;
   JsonArray taints;
-  int devices = 16;  // aws.amazon.com/neuron
 };
 
 // The Auto Scaling group that owns the nodes.
@@ -28,7 +27,9 @@ struct ScenarioGroup {
   std::optional<int> min;  // absent: as many as there are nodes
   std::optional<int> max;
   Duration launchDelay = std::chrono::seconds(60);
-  std::optional<int> capacity;     // instances that can still be launched; absent: as many as asked for
+  std::optional<int>
+      capacity;      // instances that can be launched from time zero on; absent: as many as asked for
+  int devices = 16;  // aws.amazon.com/neuron of each
   std::vector<std::string> names;  // of the nodes launched later, in order; then the cloud names them
 };
 
@@ -45,6 +46,7 @@ struct ReturnNode {  // a kubelet comes back under its old name
 };
 struct CloudChange {
   std::optional<int> capacity;  // instances that can still be launched
+  std::optional<int> devices;   // of those launched from now on
 };
 struct ChangeObject {  // what a person does with kubectl
   enum class Verb { kCreate, kPatch, kDelete };
@@ -60,6 +62,9 @@ struct TaintNode {  // a person's `kubectl taint`
 };
 struct SwitchController {
   bool runs = true;
+  std::optional<int> diesAtWrite;  // from its start, or from now; then it dies
+  bool before = false;             // of that write; else after it, before the answer
+  Duration restarts{};             // so long after each death, with the same fate; zero: not by itself
 };
 struct ApiTrouble {  // the API server fails the controller's calls
   Code code = Code::kUnavailable;
@@ -80,6 +85,7 @@ struct TimelineEntry {
   Duration at{};  // since time zero: the cluster has settled
   Action action;
   std::string text;  // as written, for reports: "kmsg {node: b, text: ...}"
+  int line = 0;      // in the scenario's file
 };
 
 struct Scenario {
