@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 
 namespace mainstay::kube {
 namespace {
@@ -64,10 +65,12 @@ Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, co
                                                  const std::string& reason, const std::string& message,
                                                  TimePoint now) {
   // An Event about a cluster-scoped object lives in "default"; the API server insists.
+  // Two programs may speak about one subject in the same microsecond.
+  const std::uint64_t speaker = std::hash<std::string>()(component_ + "/" + host_) & 0xFFFF;
   Seen seen{.ns = subject.ns.empty() ? "default" : subject.ns,
             .name = subject.name.substr(0, kMaxSubjectInName) + "." +
                     hexText(static_cast<std::uint64_t>(now.time_since_epoch().count())) + "-" +
-                    hexText(++serial_),
+                    hexText(speaker) + "-" + hexText(++serial_),
             .count = 1,
             .last = now};
   const Json event = JsonObject{{"apiVersion", "v1"},
