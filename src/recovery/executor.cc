@@ -84,7 +84,10 @@ Result<> Executor::run(const Step& step, const UpdateIncident& action) {
                                                std::string(phaseName(present.status.phase)) + " to " +
                                                std::string(phaseName(action.status.phase)));
   }
-  JsonObject changed = changedFields(api::encodeStatus(present.status), api::encodeStatus(action.status));
+  // The first status is written whole: what equals a default is not there yet.
+  const bool first = present.status.phase == api::Phase::kNew;
+  JsonObject changed = changedFields(first ? JsonObject() : api::encodeStatus(present.status),
+                                     api::encodeStatus(action.status));
   if (changed.empty()) {
     return {};
   }
