@@ -14,6 +14,9 @@ std::vector<Kind> builtInKinds() {
     result.singular = std::move(singular);
     result.shortNames = std::move(shortNames);
     result.subresources = std::move(subresources);
+    if (result.singular == "pod" || result.singular == "service" || result.singular == "daemonset") {
+      result.categories = {"all"};  // of `kubectl get all`
+    }
     return result;
   };
   return {

@@ -77,6 +77,9 @@ void Housekeeper::index(const Ref& ref, const Json& object) {
     deleting_.insert(ref);
   }
   if (ref.shelf == "events") {
+    if (expiries_.empty()) {
+      signal().notify();  // there is a time to wake up at now
+    }
     expiries_.push_back(
         {registry_.clock().now() + kEventLife, ref.key, findString(object, "metadata", "resourceVersion")});
   }

@@ -97,6 +97,7 @@ TEST_F(GarbageTest, DeletesTheObjectsOfADefinitionAndThenServesThemNoMore) {
 
 TEST_F(GarbageTest, ForgetsEventsAnHourAfterTheirLastChange) {
   const std::string events = "/api/v1/namespaces/default/events";
+  ASSERT_TRUE(time_.settle());
   ASSERT_EQ(create(events, R"({"metadata":{"name":"old"},"involvedObject":{}})").status, 201);
   ASSERT_EQ(create(events, R"({"metadata":{"name":"busy"},"involvedObject":{}})").status, 201);
   ASSERT_TRUE(time_.runUntil(time_.now() + std::chrono::minutes(40)));

@@ -129,9 +129,13 @@ struct HttpFront::Call {
 };
 
 bool isForeignRequest(const HttpRequest& request) {
-  const std::string host = headerOf(request, "Host");
-  const bool local =
-      host.empty() || host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
+  std::string host = headerOf(request, "Host");
+  if (const std::size_t colon = host.rfind(':'); colon != std::string::npos && !host.ends_with("]")) {
+    host.resize(colon);
+  }
+  const bool loopback =
+      host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
+  const bool local = host.empty() || loopback || host == "localhost" || host == "[::1]";
   return !local || !headerOf(request, "Origin").empty();
 }
 

@@ -120,7 +120,13 @@ TEST_F(HttpFrontTest, RefusesBodiesThatItCannotRead) {
 
 TEST_F(HttpFrontTest, RefusesWhatAWebPageCouldSend) {
   EXPECT_EQ(send("GET", "/api/v1/nodes", "", {{"Origin", "http://evil.example"}}).status, 403);
-  EXPECT_EQ(send("GET", "/api/v1/nodes", "", {{"Host", "evil.example"}}).status, 403);
+  for (const char* host :
+       {"evil.example", "127.0.0.1.evil.example", "evil.example:80", "localhost.evil.example"}) {
+    EXPECT_EQ(send("GET", "/api/v1/nodes", "", {{"Host", host}}).status, 403) << host;
+  }
+  for (const char* host : {"127.0.0.1", "localhost:8001", "[::1]:8001", "[::1]"}) {
+    EXPECT_EQ(send("GET", "/api/v1/nodes", "", {{"Host", host}}).status, 200) << host;
+  }
 }
 
 TEST_F(HttpFrontTest, StreamsAWatchAsLines) {
