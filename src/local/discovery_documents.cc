@@ -58,8 +58,8 @@ JsonObject groupVersionEntry(const std::string& group, const std::string& versio
   return {{"groupVersion", group + "/" + version}, {"version", version}};
 }
 
-// A path of a kind's objects, with the one fact that kubectl looks for before it creates or applies: that a PATCH takes
-// fieldValidation, so that the server checks fields instead of the client.
+// A path of a kind's objects, with the one fact that kubectl looks for before it creates or applies: that a
+// PATCH takes fieldValidation, so that the server checks fields instead of the client.
 JsonObject openApiPath(const Kind& kind) {
   const api::Resource& resource = kind.resource;
   const JsonObject identity{

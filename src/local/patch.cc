@@ -51,6 +51,20 @@ Refusal patchRefused(const std::string& why) {
           std::nullopt};
 }
 
+bool deeperThan(const Json& value, int levels) {
+  const auto isDeeper = [levels](const Json& below) { return deeperThan(below, levels - 1); };
+  if (value.is_object()) {
+    const JsonObject& members = value.get_object();
+    return levels == 0 || std::any_of(members.begin(), members.end(),
+                                      [&](const auto& member) { return isDeeper(member.value()); });
+  }
+  if (value.is_array()) {
+    const JsonArray& elements = value.get_array();
+    return levels == 0 || std::any_of(elements.begin(), elements.end(), isDeeper);
+  }
+  return false;
+}
+
 bool sameKey(const Json& a, const Json& b, const std::string& key) {
   const Json* left = findMember(a, key);
   const Json* right = findMember(b, key);
@@ -382,6 +396,9 @@ Outcome<> applyJsonPatch(Json& target, const Json& patch) {
   JsonPatcher patcher(target);
   for (const Json& operation : patch.get_array()) {
     MAINSTAY_TRY(patcher.apply(operation));
+  }
+  if (deeperThan(target, kMaxDepth)) {
+    return refuse(patchRefused("the result is nested deeper than " + std::to_string(kMaxDepth) + " levels"));
   }
   return {};
 }

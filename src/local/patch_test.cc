@@ -119,6 +119,12 @@ TEST(JsonPatchTest, StopsAPatchThatBlowsTheDocumentUp) {
         std::string(i > 0 ? "," : "") + R"({"op":"copy","from":"","path":"/x)" + std::to_string(i) + "\"}";
   }
   EXPECT_EQ(jsonPatched(R"({"a":"some text"})", patch + "]"), Json(422));
+
+  std::string nesting = "[";
+  for (int i = 0; i < 100; ++i) {
+    nesting += std::string(i > 0 ? "," : "") + R"({"op":"copy","from":"","path":"/x"})";
+  }
+  EXPECT_EQ(jsonPatched("{}", nesting + "]"), Json(422));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The validation rules of custom kinds (x-kubernetes-validations), as far as they are evaluated here: of CEL, the operators
-// || && ! == != < <= > >=, parentheses, has(), literals, and fields of self and oldSelf.
+// The validation rules of custom kinds (x-kubernetes-validations), as far as they are evaluated here: of CEL,
+// the operators || && ! == != < <= > >=, parentheses, has(), literals, and fields of self and oldSelf.
 #pragma once
 
 #include <string_view>
