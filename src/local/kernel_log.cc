@@ -106,19 +106,19 @@ void KernelRing::close() {
 }
 
 Result<agent::KernelLogRead> KernelRing::readAt(std::uint64_t& position) const {
-  using Kind = agent::KernelLogRead::Kind;
+  using ReadKind = agent::KernelLogRead::Kind;
   std::lock_guard lock(mutex_);
   if (closed_) {
     return fail(Code::kUnavailable, "the kernel log is closed");
   }
   if (position < oldest_) {
     position = oldest_;
-    return agent::KernelLogRead{Kind::kOverrun, ""};
+    return agent::KernelLogRead{ReadKind::kOverrun, ""};
   }
   if (position >= oldest_ + records_.size()) {
-    return agent::KernelLogRead{Kind::kEmpty, ""};
+    return agent::KernelLogRead{ReadKind::kEmpty, ""};
   }
-  return agent::KernelLogRead{Kind::kRecord, records_[position++ - oldest_]};
+  return agent::KernelLogRead{ReadKind::kRecord, records_[position++ - oldest_]};
 }
 
 std::uint64_t KernelRing::oldest() const {
