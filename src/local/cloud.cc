@@ -112,17 +112,22 @@ bool Cloud::launch(State& group, TimePoint now) {
     machine.due = now + options_.launchDelay;
     note(now, "LaunchInstance", machine, type);
   }
+  record(group, activity);
+  return !refused;
+}
+
+void Cloud::record(State& group, const cloud::ScalingActivity& activity) {
   group.activities.push_front(activity);
   if (group.activities.size() > kMaxActivities) {
     group.activities.pop_back();
   }
-  return !refused;
 }
 
 void Cloud::terminate(Machine& machine, const std::string& why, TimePoint now, Turn& turn) {
   machine.instance.lifecycle = kTerminating;
   machine.due = now + options_.terminateDelay;
   note(now, "TerminateInstance", machine, why);
+  record(groups_[machine.instance.group], {"Successful", "", now});
   turn.off.push_back(machine.instance);
 }
 

@@ -112,6 +112,7 @@ class Cloud final : public Loop {
   TimePoint advance(Machine& machine, TimePoint now, Turn& turn);
   TimePoint scale(State& group, TimePoint now);
   bool launch(State& group, TimePoint now);
+  static void record(State& group, const cloud::ScalingActivity& activity);
   void terminate(Machine& machine, const std::string& why, TimePoint now, Turn& turn);
   int members(const std::string& group) const;
   std::string newId();

@@ -53,6 +53,7 @@ struct ClusterOptions {
   Duration heartbeat = std::chrono::seconds(10);
   CrashBackOff crashBackOff = {};
   NodeLifecycleOptions lifecycle = {};
+  // (The operator waits for the kind PyTorchJob: examples/crds/pytorchjobs.yaml.)
   std::vector<Json> objects = {};  // created in this order before anything runs: CRDs first
   int port = 0;                    // 0: a free one
   bool http = true;                // serve the API on a free loopback port

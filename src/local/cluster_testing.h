@@ -7,6 +7,7 @@
 #include "base/file_system.h"
 #include "base/yaml.h"
 #include "local/cluster.h"
+#include "local/conditions.h"
 #include "local/json_access.h"
 #include "local/objects.h"
 

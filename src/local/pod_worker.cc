@@ -10,8 +10,9 @@ namespace {
 using State = ContainerRecord::State;
 
 constexpr Duration kDefaultGrace = std::chrono::seconds(30);
-constexpr Duration kNameRetry = std::chrono::milliseconds(20);  // a name without an address yet: soon there
-constexpr Duration kConfigRetry = std::chrono::seconds(10);     // what only a person mends
+constexpr Duration kFirstNameRetry = std::chrono::milliseconds(20);  // then doubled
+constexpr Duration kMaxNameRetry = std::chrono::seconds(1);
+constexpr Duration kConfigRetry = std::chrono::seconds(10);  // what only a person mends
 
 Duration graceOf(const Json& pod) {
   const auto seconds = integerAt(pod, "metadata", "deletionGracePeriodSeconds");
@@ -125,12 +126,17 @@ void PodWorker::start(const Json& pod, const Json& spec, ContainerRecord& contai
     return;
   }
   auto resolved = resolveContainer(pod, spec, site_, *entryPoint, lookUp_);
-  if (!resolved) {
-    const bool later = resolved.error().isRetryable();
-    wait(container, later ? "ContainerCreating" : "CreateContainerConfigError", resolved.error().toString(),
-         now + (later ? kNameRetry : kConfigRetry));
+  Plan& plan = plans_[container.name];
+  if (!resolved && resolved.error().isRetryable()) {
+    plan.nameRetry = std::clamp(plan.nameRetry * 2, kFirstNameRetry, kMaxNameRetry);
+    wait(container, "ContainerCreating", resolved.error().toString(), now + plan.nameRetry);
     return;
   }
+  if (!resolved) {
+    wait(container, "CreateContainerConfigError", resolved.error().toString(), now + kConfigRetry);
+    return;
+  }
+  plan.nameRetry = Duration(0);
   container.restarts += container.ended ? 1 : 0;
   resolved->restart = container.restarts;
   container.started = now;

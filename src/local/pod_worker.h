@@ -47,6 +47,7 @@ class PodWorker {
   struct Plan {
     TimePoint notBefore{};  // of the next start
     Duration backOff{0};    // zero: the next restart is immediate
+    Duration nameRetry{0};  // between look-ups of a name that has no address yet
   };
   void collectEnd(ContainerRecord& container, TimePoint now);
   void planRestart(ContainerRecord& container, TimePoint now);
