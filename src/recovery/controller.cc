@@ -9,8 +9,9 @@ namespace {
 
 // A disruption budget is asked again as often as kubectl drain does.
 constexpr Duration kEvictAgain = std::chrono::seconds(5);
-// A pod or node whose deletion was accepted needs a moment to go, and the watch a moment to tell.
-constexpr Duration kDeleteAgain = std::chrono::seconds(10);
+// A pod or node whose deletion was accepted, an instance that was marked: they need a moment to go, and their watch a moment
+// to tell.
+constexpr Duration kShowsLater = std::chrono::seconds(10);
 // An Event that says what another said is not news within the hour (the API server keeps Events for one).
 constexpr Duration kEventAgain = std::chrono::hours(1);
 constexpr Duration kFirstRetry = std::chrono::milliseconds(100);
@@ -32,9 +33,9 @@ Duration repeatAfter(const Step& step) {
   if (is<PostEvent>(step)) {
     return kEventAgain;
   }
-  const bool deletes =
-      is<DeletePod>(step) || is<ForceDeletePod>(step) || is<DeleteNode>(step) || is<DeleteIncident>(step);
-  return deletes ? kDeleteAgain : Duration{};
+  const bool shows = !is<DeletePod>(step) && !is<ForceDeletePod>(step) && !is<DeleteNode>(step) &&
+                     !is<DeleteIncident>(step) && !is<MarkUnhealthy>(step);
+  return shows ? Duration{} : kShowsLater;
 }
 
 Duration retryAfter(const Step& step, int failures) {
@@ -96,7 +97,7 @@ bool Controller::carryOut(const std::vector<Step>& steps, TimePoint now) {
   std::set<std::string> stopped;
   bool acted = false;
   for (const Step& step : steps) {
-    if (stopped.contains(groupOf(step))) {
+    if (stopped.contains(groupOf(step)) || justDone(step, now)) {
       continue;
     }
     const bool done = mayTry(step, now) && carryOut(step, now);
@@ -108,14 +109,24 @@ bool Controller::carryOut(const std::vector<Step>& steps, TimePoint now) {
   return acted;
 }
 
+// It succeeded moments ago, and what it does cannot be seen yet: what follows it may go on.
+bool Controller::justDone(const Step& step, TimePoint now) {
+  const auto at = attempts_.find(describe(step));
+  if (at == attempts_.end() || at->second.failures > 0 || at->second.notBefore <= now) {
+    return false;
+  }
+  if (!is<PostEvent>(step)) {
+    retryAt_ = std::min(retryAt_, at->second.notBefore);
+  }
+  return true;
+}
+
 bool Controller::mayTry(const Step& step, TimePoint now) {
   const auto at = attempts_.find(describe(step));
   if (at == attempts_.end() || at->second.notBefore <= now) {
     return true;
   }
-  if (!is<PostEvent>(step)) {
-    retryAt_ = std::min(retryAt_, at->second.notBefore);
-  }
+  retryAt_ = std::min(retryAt_, at->second.notBefore);
   return false;
 }
 

@@ -34,6 +34,7 @@ class Controller final : public Loop {
   Fleet look(TimePoint now);
   bool carryOut(const std::vector<Step>& steps, TimePoint now);
   bool carryOut(const Step& step, TimePoint now);
+  bool justDone(const Step& step, TimePoint now);
   bool mayTry(const Step& step, TimePoint now);
   void remember(const Step& step, const Result<>& result, TimePoint now);
   void report(const Step& step, const Result<>& result);

@@ -44,11 +44,12 @@ class FakeApi final : public kube::Api {
 
   // --- The test's own hand ---
   Json* find(const std::string& path) {
-    const auto at = objects_.find(path);
-    return at == objects_.end() ? nullptr : &at->second;
+    std::map<std::string, Json>& shelf = objects_[placeOf(path).collection];
+    const auto at = shelf.find(path);
+    return at == shelf.end() ? nullptr : &at->second;
   }
   void put(const std::string& path, Json object) {
-    const bool fresh = !objects_.contains(path);
+    const bool fresh = find(path) == nullptr;
     JsonObject& meta = object.as_object()["metadata"].as_object();
     if (!meta.contains("uid")) {
       meta["uid"] = "uid-" + std::to_string(++uids_) + "-" + std::string(meta["name"].as_string());
@@ -57,18 +58,18 @@ class FakeApi final : public kube::Api {
       meta["creationTimestamp"] = formatTime(now);
     }
     meta["resourceVersion"] = std::to_string(++version_);
-    objects_[path] = object;
+    objects_[placeOf(path).collection][path] = object;
     tell(path, fresh ? kube::WatchEvent::Type::kAdded : kube::WatchEvent::Type::kModified, std::move(object));
   }
   void edit(const std::string& path, const Json& change) {
-    Json object = objects_.at(path);
+    Json object = *find(path);
     mergePatch(object, change);
     put(path, std::move(object));
   }
   void erase(const std::string& path) {
-    if (const auto at = objects_.find(path); at != objects_.end()) {
-      Json object = std::move(at->second);
-      objects_.erase(at);
+    if (Json* present = find(path)) {
+      Json object = std::move(*present);
+      objects_[placeOf(path).collection].erase(path);
       object.as_object()["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
       tell(path, kube::WatchEvent::Type::kDeleted, std::move(object));
     }
@@ -137,8 +138,9 @@ class FakeApi final : public kube::Api {
 
   std::vector<Json> below(const std::string& collection) const {
     std::vector<Json> items;
-    for (const auto& [path, object] : objects_) {
-      if (placeOf(path).collection == collection) {
+    const auto shelf = objects_.find(collection);
+    if (shelf != objects_.end()) {
+      for (const auto& [path, object] : shelf->second) {
         items.push_back(object);
       }
     }
@@ -203,7 +205,7 @@ class FakeApi final : public kube::Api {
     }
   }
 
-  std::map<std::string, Json> objects_;
+  std::map<std::string, std::map<std::string, Json>> objects_;  // by collection, then path
   std::deque<Change> changes_;
   std::vector<Stream*> streams_;  // those that are open
   std::uint64_t version_ = 0;

@@ -57,7 +57,17 @@ IncidentPlan::IncidentPlan(PlanContext& context, const api::NodeRecovery& incide
       node_(nodeOf(context.fleet, incident)),
       policy_(lookUp(context.fleet.policies, incident.policy)),
       status_(incident.status),
-      written_(incident.status) {}
+      written_(incident.status) {
+  if (!node_ || !policy_) {
+    return;
+  }
+  Standing standing = standingFaults(*node_, *policy_, context.now);
+  standing_ = std::move(standing.faults);
+  wakeAt(standing.wake);
+  if (std::optional<fault::Finding> request = personRequest(*node_, context.now)) {
+    standing_.push_back(*std::move(request));
+  }
+}
 
 void IncidentPlan::run() {
   if (context_.fleet.unreadable.nodes.contains(incident_.node.name)) {
@@ -75,7 +85,7 @@ void IncidentPlan::run() {
     say("stays as it is: " + watched + "; to undo what was done: mainstay node release " +
         incident_.node.name);
   } else {
-    if (mergeEvidence() && !status_.provider.gone) {
+    if (addEvidence(status_.evidence, standing_) && !status_.provider.gone) {
       keepIsolated();
     }
     switch (status_.phase) {
@@ -101,7 +111,7 @@ void IncidentPlan::opened() {
   status_.provider.instance = cloud::instanceIdOf(incident_.node.providerId);
   status_.provider.token = incident_.meta.uid;
   go(Phase::kHeld, "a fault was seen");
-  mergeEvidence();
+  addEvidence(status_.evidence, standing_);
   if (!status_.evidence.empty()) {
     status_.fault = status_.evidence.front().reason;
     status_.transitions.back().reason = describeFault(status_.evidence.front()) + " was seen";
@@ -109,7 +119,7 @@ void IncidentPlan::opened() {
 }
 
 void IncidentPlan::held() {
-  mergeEvidence();
+  addEvidence(status_.evidence, standing_);
   if (!faultStands()) {
     return end(Phase::kResolved, "Cleared",
                "no fault that policy " + incident_.policy + " acts on stands any more");
@@ -172,27 +182,14 @@ void IncidentPlan::rememberGroup() {
   }
 }
 
-bool IncidentPlan::mergeEvidence() {
-  if (!node_ || !policy_) {
-    return false;
-  }
-  Standing standing = standingFaults(*node_, *policy_, context_.now);
-  if (std::optional<fault::Finding> request = personRequest(*node_, context_.now)) {
-    standing.faults.push_back(*std::move(request));
-  }
-  wakeAt(standing.wake);
-  return addEvidence(status_.evidence, standing.faults);
-}
-
 bool IncidentPlan::faultStands() const {
-  if (!node_ || !policy_) {
+  if (!node_ || !policy_ || !standing_.empty()) {
     return true;
   }
-  const bool asked = std::ranges::any_of(
-      status_.evidence, [](const fault::Finding& finding) { return finding.type == kPersonRequest; });
   // Once isolated, the label is ours and no longer tells whether the person still asks.
-  return (asked && (status_.isolated || personRequest(*node_, context_.now))) ||
-         !standingFaults(*node_, *policy_, context_.now).faults.empty();
+  return status_.isolated && std::ranges::any_of(status_.evidence, [](const fault::Finding& finding) {
+           return finding.type == kPersonRequest;
+         });
 }
 
 // Past the intent to replace the instance, the node is expected to go.
@@ -458,8 +455,10 @@ void IncidentPlan::validate() {
   } else if (!label.empty() && label != api::kSchedulable) {
     say("waits: replacement " + name + " was labelled " + label + " by somebody else");
   } else if (!node_) {
-    step(SetSchedulable{node->meta.uid}, "Ready, and as many devices as the old node");
-    context_.steps.back().node = name;
+    if (label.empty()) {
+      step(SetSchedulable{node->meta.uid}, "Ready, and as many devices as the old node");
+      context_.steps.back().node = name;
+    }
     end(Phase::kResolved, "Replaced", "replaced by " + name);
   }
 }

@@ -41,7 +41,6 @@ class IncidentPlan {
 
   // --- Parts of phases ---
   void rememberGroup();
-  bool mergeEvidence();
   bool faultStands() const;
   std::string whyStale() const;
   std::string whyOnlyWatched() const;
@@ -73,6 +72,8 @@ class IncidentPlan {
   const api::NodeRecovery& incident_;
   const api::Node* node_;  // of this name and UID; nullptr when it is gone
   const api::RecoveryPolicy* policy_;
+  std::vector<fault::Finding>
+      standing_;                     // faults, and a person's request; none are known without node and policy
   api::NodeRecoveryStatus status_;   // as it is to be
   api::NodeRecoveryStatus written_;  // as the steps so far leave it
   std::vector<Step> events_;         // after the last status

@@ -28,7 +28,8 @@ bool followsInstance(const api::NodeRecovery& incident) {
 bool someoneJoined(const Fleet& fleet) {
   return std::ranges::any_of(fleet.nodes, [&](const auto& entry) {
     const api::Node& node = *entry.second;
-    return node.ready() && !node.meta.labels.contains(api::kHealthStatusLabel) && mayBeAwaited(fleet, node);
+    return node.ready() && !node.meta.labels.contains(api::kHealthStatusLabel) &&
+           unknownToAnswers(fleet, node);
   });
 }
 

@@ -30,16 +30,22 @@ TimePoint readySince(const api::Node& node) {
   return ready ? ready->lastTransition : node.meta.created;
 }
 
-bool mayBeAwaitedBy(const Fleet& fleet, const api::NodeRecovery& incident, const api::Node& node) {
+const InstanceFacts* groupFacts(const Fleet& fleet, const api::NodeRecovery& incident) {
   const auto facts = fleet.facts.find(incident.meta.name);
-  const TimePoint since = launchedAfter(incident, incident.status);
-  const bool asked =
-      facts != fleet.facts.end() && facts->second.group && facts->second.at > readySince(node) + kTimeGrain;
-  if (!asked) {
-    return node.meta.created + kTimeGrain > since;
-  }
-  const cloud::Instance* instance = instanceOf(*facts->second.group, node.providerId);
-  return instance && instance->launched > since;
+  return facts != fleet.facts.end() && facts->second.group ? &facts->second : nullptr;
+}
+
+// The node may have joined after the incident's last answer.
+bool joinedAfterAnswer(const Fleet& fleet, const api::NodeRecovery& incident, const api::Node& node) {
+  const InstanceFacts* facts = groupFacts(fleet, incident);
+  const bool answered = facts && facts->at > readySince(node) + kTimeGrain;
+  return !answered && node.meta.created + kTimeGrain > launchedAfter(incident, incident.status);
+}
+
+bool isCandidate(const Fleet& fleet, const api::NodeRecovery& incident, const api::Node& node) {
+  const InstanceFacts* facts = groupFacts(fleet, incident);
+  const cloud::Instance* instance = facts ? instanceOf(*facts->group, node.providerId) : nullptr;
+  return instance && instance->launched > launchedAfter(incident, incident.status);
 }
 
 }  // namespace
@@ -79,7 +85,14 @@ bool mayBeAwaited(const Fleet& fleet, const api::Node& node) {
   return std::ranges::any_of(fleet.incidents, [&](const auto& entry) {
     const api::NodeRecovery& incident = *entry.second;
     return incident.open() && (incident.status.replacement.uid == node.meta.uid ||
-                               (awaits(incident) && mayBeAwaitedBy(fleet, incident, node)));
+                               (awaits(incident) && (joinedAfterAnswer(fleet, incident, node) ||
+                                                     isCandidate(fleet, incident, node))));
+  });
+}
+
+bool unknownToAnswers(const Fleet& fleet, const api::Node& node) {
+  return std::ranges::any_of(fleet.incidents, [&](const auto& entry) {
+    return entry.second->open() && awaits(*entry.second) && joinedAfterAnswer(fleet, *entry.second, node);
   });
 }
 

@@ -20,6 +20,9 @@ const api::Node* findReplacement(const Fleet& fleet, const FleetIndex& index,
 // This unlabelled node may be what an open incident waits for: it is left to that incident.
 bool mayBeAwaited(const Fleet& fleet, const api::Node& node);
 
+// It has joined since an incident that waits for a replacement last had an answer: time to ask again.
+bool unknownToAnswers(const Fleet& fleet, const api::Node& node);
+
 // "aws.amazon.com/neuron: 15 of 16" for the first device that the new node offers fewer of; "" when it offers
 // enough.
 std::string missingDevices(const api::Resources& old, const api::Resources& now);

@@ -12,7 +12,9 @@
 
 #include "api/names.h"
 #include "base/yaml.h"
+#include "cloud/testing.h"
 #include "fault/finding.h"
+#include "kube/testing.h"
 #include "recovery/controller.h"
 #include "recovery/fake_api.h"
 
@@ -56,9 +58,9 @@ class FakeCloud final : public cloud::Provider {
     if (refusal) {
       return fail(*refusal);
     }
-    cloud::Instance& instance = instances.at(providerId);
-    if (instance.healthy && !instance.ending()) {
-      instance.healthy = false;
+    const auto at = instances.find(providerId);
+    if (at != instances.end() && at->second.healthy && !at->second.ending()) {
+      at->second.healthy = false;
       marks.push_back(providerId);
       if (onMark) {
         onMark(providerId);
@@ -67,7 +69,11 @@ class FakeCloud final : public cloud::Provider {
     return {};
   }
   Result<> markHealthy(const std::string& providerId) override {
-    instances.at(providerId).healthy = true;
+    const auto at = instances.find(providerId);
+    if (at == instances.end()) {
+      return fail(Code::kNotFound, providerId + " does not exist");
+    }
+    at->second.healthy = true;
     return {};
   }
 };
@@ -186,10 +192,18 @@ class World {
     }
     ADD_FAILURE() << "the controller does not come to rest";
   }
-  // A new process: nothing remembered but what is in Kubernetes.
-  void restart() {
+  // A new process: nothing remembered but what is in Kubernetes. `crash`: where it ends.
+  void restart(CrashPoint* crash = nullptr) {
+    controller_.reset();
+    kube::Api* door = &api;
+    cloud::Provider* provider = &cloud;
+    if (crash) {
+      door = &crashingApi_.emplace(api, *crash);
+      provider = &crashingCloud_.emplace(cloud, *crash);
+    }
     controller_ = std::make_unique<Controller>(
-        api, Providers{{"local", &cloud}}, "host", [this] { return leading; }, metrics);
+        *door, Providers{{"local", provider}}, "host",
+        [this, crash] { return leading && !(crash && crash->dead()); }, metrics);
   }
   void after(Duration span, std::function<void()> what) { events_.emplace(api.now + span, std::move(what)); }
 
@@ -271,6 +285,8 @@ class World {
   }
 
   std::multimap<TimePoint, std::function<void()>> events_;
+  std::optional<kube::CrashingApi> crashingApi_;
+  std::optional<cloud::CrashingProvider> crashingCloud_;
   std::unique_ptr<Controller> controller_;
   int launched_ = 0;
   int boots_ = 0;
