@@ -7,7 +7,6 @@
 #include "recovery/evidence.h"
 #include "recovery/life_cycle.h"
 #include "recovery/node_marks.h"
-#include "recovery/replacement.h"
 
 namespace mainstay::recovery {
 namespace {
@@ -153,24 +152,6 @@ void IncidentPlan::draining() {
   wakeAt(deadline);
 }
 
-void IncidentPlan::replacing() {
-  if (const InstanceFacts* facts = freshFacts()) {
-    noteProvider(*facts);
-    decideReplacement(*facts);
-  }
-  const bool clean = cleanUp();
-  if (status_.replacement.name.empty()) {
-    claim();
-  }
-  if (!status_.replacement.name.empty()) {
-    validate();
-  } else if (clean && status_.provider.group.empty()) {
-    end(Phase::kResolved, "InstanceGone",
-        "the instance was gone before its group was known: no replacement is waited for");
-  }
-  escalateWhenLate();
-}
-
 // --- Parts of phases ---
 
 // Once the instance is gone nobody tells any more which group it was in.
@@ -305,176 +286,6 @@ void IncidentPlan::endDrain(const std::vector<const api::Pod*>& remaining) {
      remaining.empty() ? "the node is empty"
                        : "the drain's deadline passed with " + listPods(remaining) + " left",
      context_.now + kReplaceDeadline);
-}
-
-// What was asked since this phase began, and since the mark.
-const InstanceFacts* IncidentPlan::freshFacts() {
-  const auto at = context_.fleet.facts.find(incident_.meta.name);
-  const TimePoint since =
-      std::max(status_.since.value_or(TimePoint{}), status_.provider.marked.value_or(TimePoint{}));
-  if (at == context_.fleet.facts.end() || at->second.at < since) {
-    return nullptr;
-  }
-  if (!at->second.trouble.empty()) {
-    status_.provider.message = at->second.trouble;
-    say("waits for provider " + status_.provider.name + ": " + at->second.trouble);
-    return nullptr;
-  }
-  return &at->second;
-}
-
-void IncidentPlan::noteProvider(const InstanceFacts& facts) {
-  api::ProviderRecord& record = status_.provider;
-  const std::string trouble =
-      record.intent && facts.group ? capacityTrouble(*facts.group, launchedAfter(incident_, status_)) : "";
-  if (!trouble.empty() && trouble != record.message) {
-    tell(true, "CapacityRefused", "Group " + record.group + " cannot launch a replacement: " + trouble);
-  }
-  record.message = trouble;
-  if (facts.gone()) {
-    record.gone = record.gone.value_or(context_.now);
-    say("waits for group " + record.group + " to launch a replacement" +
-        (trouble.empty() ? "" : ": " + trouble));
-  } else if (record.marked && facts.instance->healthy && !facts.instance->ending()) {
-    record.message = "the mark did not stick: group " + record.group + " holds the instance as healthy";
-    say(record.message);
-  } else {
-    say("waits for instance " + record.instance + " to end (" + facts.instance->lifecycle + ")");
-  }
-}
-
-// The instance is marked once, and the intent is written before.
-void IncidentPlan::decideReplacement(const InstanceFacts& facts) {
-  api::ProviderRecord& record = status_.provider;
-  if (facts.gone() || facts.instance->ending() || !facts.instance->healthy) {
-    record.intent = record.intent.value_or(context_.now);
-    return;
-  }
-  if (record.marked) {
-    return;
-  }
-  const auto refused = context_.fleet.refused.find(incident_.meta.name);
-  if (facts.instance->group.empty() || refused != context_.fleet.refused.end()) {
-    record.message = refused != context_.fleet.refused.end()
-                         ? refused->second
-                         : "instance " + record.instance + " is not in any group that would launch another";
-    say(record.message + ". The node stays out of service, nothing was terminated");
-    if (status_.phase == Phase::kReplacing) {
-      go(Phase::kEscalated, status_.message);
-      return tell(true, "RecoveryEscalated", status_.message);
-    }
-    if (facts.instance->group.empty()) {
-      return;
-    }
-  }
-  record.intent = record.intent.value_or(context_.now);
-  commit("the intent is written before the call");
-  step(MarkUnhealthy{record.name, incident_.node.providerId, record.token}, "to have it replaced");
-  record.marked = context_.now;
-  commit("the provider has taken the mark");
-  tell(false, "ReplacementRequested",
-       "Instance " + record.instance + " was marked unhealthy in group " + facts.instance->group);
-}
-
-// Removes what the old instance leaves in Kubernetes. True when nothing is left.
-bool IncidentPlan::cleanUp() {
-  if (!status_.provider.gone) {
-    return false;
-  }
-  if (answersUnderOldName()) {
-    say("instance " + status_.provider.instance +
-        " is gone, and yet a kubelet answers under the node's name; it is left alone. Delete the Node so "
-        "that the "
-        "machine registers anew: kubectl delete node " +
-        incident_.node.name);
-    tell(true, "NodeOutlivesInstance", status_.message);
-    return false;
-  }
-  const api::Node* heir = lookUp(context_.fleet.nodes, incident_.node.name);
-  for (const api::Pod* pod : context_.index.podsOn(incident_.node.name)) {
-    const bool stuck = !pod->finished() || pod->meta.deleted;
-    const bool ours = node_ || !heir || pod->meta.created < heir->meta.created;
-    if (stuck && ours) {
-      step(ForceDeletePod{refTo(*pod)}, "its instance is gone");
-    }
-  }
-  if (node_) {
-    step(DeleteNode{incident_.node.uid}, "its instance is gone");
-  }
-  return node_ == nullptr;
-}
-
-// Just after the end of its instance a Node still looks Ready. Another boot, or a sign of life after the end,
-// is another machine.
-bool IncidentPlan::answersUnderOldName() const {
-  if (!node_ || !node_->ready()) {
-    return false;
-  }
-  const bool otherBoot = !incident_.node.bootId.empty() && node_->bootId != incident_.node.bootId;
-  return otherBoot || node_->condition("Ready")->lastHeartbeat > *status_.provider.gone;
-}
-
-void IncidentPlan::claim() {
-  if (!status_.provider.intent) {
-    return;
-  }
-  const api::Node* node =
-      findReplacement(context_.fleet, context_.index, incident_, status_, context_.promised);
-  if (!node) {
-    return;
-  }
-  context_.promised.insert(node->meta.uid);
-  status_.replacement = {node->meta.name, node->meta.uid, node->providerId, context_.now};
-  if (status_.phase == Phase::kReplacing) {
-    go(Phase::kValidating, node->meta.name + " joined from group " + status_.provider.group,
-       status_.deadline);
-  }
-}
-
-void IncidentPlan::validate() {
-  const std::string name = status_.replacement.name;
-  const api::Node* node = lookUp(context_.fleet.nodes, name);
-  const api::NodeRecovery* faulty = context_.index.openIncident(status_.replacement.uid);
-  if (faulty && !node_) {
-    return end(Phase::kResolved, "Replaced",
-               "replaced by " + name + ", which has an incident of its own (" + faulty->meta.name + ")");
-  }
-  if (!node || node->meta.uid != status_.replacement.uid) {
-    status_.replacement = {};
-    if (status_.phase == Phase::kValidating) {
-      go(Phase::kReplacing, "its replacement " + name + " was lost", context_.now + kReplaceDeadline);
-    }
-    return;
-  }
-  const std::string missing = missingDevices(incident_.allocatable, node->allocatable);
-  const std::string& label = node->meta.label(api::kHealthStatusLabel);
-  if (!node->ready()) {
-    say("waits for replacement " + name + " to be Ready");
-  } else if (!missing.empty()) {
-    say("waits for the devices of replacement " + name + ": " + missing);
-  } else if (!label.empty() && label != api::kSchedulable) {
-    say("waits: replacement " + name + " was labelled " + label + " by somebody else");
-  } else if (!node_) {
-    if (label.empty()) {
-      step(SetSchedulable{node->meta.uid}, "Ready, and as many devices as the old node");
-      context_.steps.back().node = name;
-    }
-    end(Phase::kResolved, "Replaced", "replaced by " + name);
-  }
-}
-
-void IncidentPlan::escalateWhenLate() {
-  if ((status_.phase != Phase::kReplacing && status_.phase != Phase::kValidating) || !status_.deadline) {
-    return;
-  }
-  if (context_.now < *status_.deadline) {
-    return wakeAt(*status_.deadline);
-  }
-  const std::string text =
-      "no sound replacement within " + humanDuration(kReplaceDeadline) + ": " + status_.message;
-  go(Phase::kEscalated, text);
-  tell(true, "RecoveryEscalated",
-       text + ". It is still watched. See: mainstay why node " + incident_.node.name);
 }
 
 // --- Writing ---
