@@ -10,7 +10,7 @@
 namespace mainstay::local {
 namespace {
 
-using Kind = agent::KernelLogRead::Kind;
+using ReadKind = agent::KernelLogRead::Kind;
 
 constexpr TimePoint kSocketBoot{};
 
@@ -40,31 +40,31 @@ TEST_F(KernelLogSocketTest, GivesOneRecordPerReadAndThenNothing) {
   ASSERT_TRUE(ring_->write("two\n", kSocketBoot));
   EXPECT_EQ(log_->read()->record, "12,0,0,-;one\n");
   EXPECT_EQ(log_->read()->record, "12,1,0,-;two\n");
-  EXPECT_EQ(log_->read()->kind, Kind::kEmpty);
+  EXPECT_EQ(log_->read()->kind, ReadKind::kEmpty);
 }
 
 TEST_F(KernelLogSocketTest, WakesAReaderThatFoundNothing) {
-  EXPECT_EQ(log_->read()->kind, Kind::kEmpty);
+  EXPECT_EQ(log_->read()->kind, ReadKind::kEmpty);
   ASSERT_TRUE(ring_->write("news\n", kSocketBoot));
   waitReadable();
   EXPECT_EQ(log_->read()->record, "12,0,0,-;news\n");
 }
 
 TEST_F(KernelLogSocketTest, TellsOfAnOverrunAndSeeks) {
-  EXPECT_EQ(log_->read()->kind, Kind::kEmpty);
+  EXPECT_EQ(log_->read()->kind, ReadKind::kEmpty);
   for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(ring_->write("line " + std::to_string(i) + "\n", kSocketBoot));
   }
-  EXPECT_EQ(log_->read()->kind, Kind::kOverrun);
-  EXPECT_EQ(log_->read()->kind, Kind::kRecord);
+  EXPECT_EQ(log_->read()->kind, ReadKind::kOverrun);
+  EXPECT_EQ(log_->read()->kind, ReadKind::kRecord);
   ASSERT_TRUE(log_->seekEnd());
-  EXPECT_EQ(log_->read()->kind, Kind::kEmpty);
+  EXPECT_EQ(log_->read()->kind, ReadKind::kEmpty);
   ASSERT_TRUE(log_->seekOldest());
-  EXPECT_EQ(log_->read()->kind, Kind::kRecord);
+  EXPECT_EQ(log_->read()->kind, ReadKind::kRecord);
 }
 
 TEST_F(KernelLogSocketTest, TheNodesDeathEndsTheLog) {
-  EXPECT_EQ(log_->read()->kind, Kind::kEmpty);
+  EXPECT_EQ(log_->read()->kind, ReadKind::kEmpty);
   ring_->close();
   waitReadable();
   EXPECT_FALSE(log_->read());

@@ -5,13 +5,13 @@
 namespace mainstay::local {
 namespace {
 
-using Kind = agent::KernelLogRead::Kind;
+using ReadKind = agent::KernelLogRead::Kind;
 using std::chrono::seconds;
 
 constexpr TimePoint kRingBoot{seconds(1000)};
 
 std::string recordOf(const Result<agent::KernelLogRead>& read) {
-  return read && read->kind == Kind::kRecord ? read->record : "";
+  return read && read->kind == ReadKind::kRecord ? read->record : "";
 }
 
 struct OpenRing {
@@ -30,7 +30,7 @@ TEST(KernelRingTest, WritesARecordAsTheKernelDoes) {
                    kRingBoot + seconds(2));
   EXPECT_EQ(recordOf(open.log->read()),
             "3,0,2000000,-;pcieport: back\\x5cslash\\x09tab\n DEVICE=+pci:0000:00:1c.0\n SUBSYSTEM=pci\n");
-  EXPECT_EQ(open.log->read()->kind, Kind::kEmpty);
+  EXPECT_EQ(open.log->read()->kind, ReadKind::kEmpty);
 }
 
 TEST(KernelRingTest, MarksAContinuation) {
@@ -54,7 +54,7 @@ TEST(KernelRingTest, UserSpaceCannotFakeTheKernelsFacility) {
 TEST(KernelRingTest, AWriteWithoutNewlineStaysUnseenUntilTheNextRecord) {
   OpenRing open;
   ASSERT_TRUE(open.ring->write("held", kRingBoot));
-  EXPECT_EQ(open.log->read()->kind, Kind::kEmpty);
+  EXPECT_EQ(open.log->read()->kind, ReadKind::kEmpty);
   EXPECT_FALSE(open.signal.take());
   ASSERT_TRUE(open.ring->write("next\n", kRingBoot));
   EXPECT_EQ(recordOf(open.log->read()), "12,0,0,-;held\n");
@@ -72,7 +72,7 @@ TEST(KernelRingTest, AnOverrunIsToldOnceAndTheGapShowsInTheNumbers) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(open.ring->write("line " + std::to_string(i) + "\n", kRingBoot));
   }
-  EXPECT_EQ(open.log->read()->kind, Kind::kOverrun);
+  EXPECT_EQ(open.log->read()->kind, ReadKind::kOverrun);
   EXPECT_EQ(recordOf(open.log->read()).substr(0, 6), "12,15,");
 }
 
@@ -80,7 +80,7 @@ TEST(KernelRingTest, SeeksToTheOldestAndToTheEnd) {
   OpenRing open;
   ASSERT_TRUE(open.ring->write("one\n", kRingBoot));
   ASSERT_TRUE(open.log->seekEnd());
-  EXPECT_EQ(open.log->read()->kind, Kind::kEmpty);
+  EXPECT_EQ(open.log->read()->kind, ReadKind::kEmpty);
   ASSERT_TRUE(open.log->seekOldest());
   EXPECT_EQ(recordOf(open.log->read()), "12,0,0,-;one\n");
 }
