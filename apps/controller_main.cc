@@ -82,29 +82,6 @@ Result<kube::Config> apiConfig(const Options& options, const FileSystem& files) 
   return kube::chooseConfig(files, choice);
 }
 
-// Holds the leader lease, and wakes the loops that wait for it.
-class Election final : public Loop {
- public:
-  Election(kube::LeaderElector& elector, std::vector<Loop*> followers)
-      : elector_(elector), followers_(std::move(followers)) {}
-  std::string_view name() const override { return "election"; }
-  TimePoint step(TimePoint now) override {
-    const TimePoint wake = elector_.step(now);
-    if (const bool leading = elector_.leading(); leading != led_) {
-      led_ = leading;
-      for (Loop* follower : followers_) {
-        follower->signal().notify();
-      }
-    }
-    return wake;
-  }
-
- private:
-  kube::LeaderElector& elector_;
-  const std::vector<Loop*> followers_;
-  bool led_ = false;
-};
-
 // The providers that policies may name. Both addresses are loopback: `provider: local` never acts on a real
 // cluster.
 Result<std::unique_ptr<cloud::Provider>> localCloud(const std::string& url, const std::string& apiServer) {
@@ -189,7 +166,7 @@ Result<> runController(Options options) {
     RealDriver driver(clock);
     driver.start(nodes);
     driver.start(jobs);
-    driver.start(std::make_shared<Election>(elector, std::vector<Loop*>{nodes.get(), jobs.get()}));
+    driver.start(std::make_shared<kube::Election>(elector, std::vector<Loop*>{nodes.get(), jobs.get()}));
     logInfo("started", {{"version", MAINSTAY_VERSION}, {"identity", options.lease.identity}});
     int signal = 0;
     ::sigwait(&stopSignals, &signal);

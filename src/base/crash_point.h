@@ -13,7 +13,8 @@
 
 namespace mainstay {
 
-// Environment variable that programs read: MAINSTAY_CRASH_AT=7:before or 7:after.
+// Environment variable that programs read: MAINSTAY_CRASH_AT=7:before or 7:after. 2:after:/pods/ is the second
+// of the writes whose text holds "/pods/", wherever it comes among the others.
 inline constexpr char kCrashAtVariable[] = "MAINSTAY_CRASH_AT";
 // As after SIGKILL.
 inline constexpr int kCrashExitCode = 137;
@@ -25,10 +26,10 @@ class CrashPoint {
   enum class Side { kBefore, kAfter };
   using End = std::function<void()>;
 
-  // `write` counts from 1. `end` is _exit(137); a test gives another, which returns: the object then plays
-  // dead.
-  CrashPoint(int write, Side side, End end);
-  CrashPoint(int write, Side side);
+  // `write` counts from 1, of the writes whose text holds `kind` ("": of all). `end` is _exit(137); a test
+  // gives another, which returns: the object then plays dead.
+  CrashPoint(int write, Side side, End end, std::string kind = "");
+  CrashPoint(int write, Side side, std::string kind);
   // The variable's text; the error says what was expected.
   static Result<std::unique_ptr<CrashPoint>> parse(std::string_view text);
 
@@ -36,7 +37,7 @@ class CrashPoint {
   // /api/v1/nodes/a"). A dead point sends nothing any more and answers kCancelled.
   template <class Send>
   auto write(std::string_view what, Send send) -> decltype(send()) {
-    const int number = next();
+    const int number = next(what);
     if (hit(number, Side::kBefore, what)) {
       return fail(Code::kCancelled, "the process has ended at its crash point");
     }
@@ -48,15 +49,16 @@ class CrashPoint {
   }
   // True after `end` has returned.
   bool dead() const;
-  // Writes begun so far.
+  // Writes begun so far, of those that count.
   int writes() const;
 
  private:
-  int next();
+  int next(std::string_view what);
   bool hit(int number, Side side, std::string_view what);
 
   const int write_;
   const Side side_;
+  const std::string kind_;
   const End end_;
   mutable std::mutex mutex_;
   int writes_ = 0;     // guarded by mutex_

@@ -38,10 +38,22 @@ TEST(CrashPointTest, SendsNothingOnceDead) {
   EXPECT_EQ(point.writes(), 2);
 }
 
+TEST(CrashPointTest, CountsOnlyTheKindOfWriteThatItIsGiven) {
+  int sent = 0;
+  CrashPoint point(
+      1, CrashPoint::Side::kBefore, [] {}, "/pods/");
+  EXPECT_TRUE(point.write("PATCH /nodes/a", [&] { return sendTo(sent); }).has_value());
+  EXPECT_FALSE(point.write("DELETE /pods/a", [&] { return sendTo(sent); }).has_value());
+  EXPECT_EQ(sent, 1);
+  EXPECT_EQ(point.writes(), 1);
+  EXPECT_FALSE(point.write("PATCH /nodes/a", [&] { return sendTo(sent); }).has_value()) << "it is dead";
+}
+
 TEST(CrashPointDeathTest, ExitsAsIfKilledWhenParsed) {
-  auto point = CrashPoint::parse("1:before");
+  auto point = CrashPoint::parse("1:before:first");
   ASSERT_TRUE(point.has_value());
   int sent = 0;
+  EXPECT_TRUE((*point)->write("another", [&] { return sendTo(sent); }).has_value());
   EXPECT_EXIT(ignore((*point)->write("first", [&] { return sendTo(sent); }), "it ends here"),
               testing::ExitedWithCode(kCrashExitCode), "");
 }

@@ -16,8 +16,11 @@ constexpr int kWrongCommandLine = 2;  // as Go's flag package and most GNU tools
 // Takes the text of a value; "" when it is good, else what was expected.
 using ValueReader = std::function<std::string(const std::string& text)>;
 
-// A name of one letter can be given with one dash too.
+// "output" is --output; "o,output" is -o as well; a name of one letter can be given with one dash or two.
 std::string dashed(const std::string& name) {
+  if (name.size() > 2 && name[1] == ',') {
+    return "-" + name.substr(0, 1) + ",--" + name.substr(2);
+  }
   return name.size() == 1 ? "-" + name + ",--" + name : "--" + name;
 }
 
@@ -25,7 +28,7 @@ CLI::Option* addValue(CLI::App& app, const std::string& name, const std::string&
                       const std::string& shown, const std::string& help, const ValueReader& read) {
   const auto take = [name, read](const std::string& text) {
     if (const std::string expected = read(text); !expected.empty()) {
-      throw CLI::ValidationError("--" + name, "expected " + expected + ", found \"" + text + "\"");
+      throw CLI::ValidationError(dashed(name), "expected " + expected + ", found \"" + text + "\"");
     }
   };
   return app.add_option_function<std::string>(dashed(name), take, help)
@@ -55,23 +58,22 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
   return text;
 }
 
-// The words as CLI11 wants them: the last first. "--x=" is split, because it would take the next word for the
-// value, and
-// "-v=2" is the GNU form of Go's flags with one letter.
+// The words as CLI11 wants them: the last first. Two forms that it does not know are split: "--x=", which would take
+// the next word for the value, and "-o=json".
 std::vector<std::string> wordsOf(int argc, const char* const* argv) {
   std::vector<std::string> words;
   bool flags = true;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
     flags = flags && word != "--";
-    if (flags && word.size() > 2 && word[0] == '-' && word[2] == '=') {
-      word.insert(0, "-");
+    const std::size_t equals = word.find('=');
+    const bool emptyValue = word.starts_with("--") && equals == word.size() - 1;
+    const bool letter = word.starts_with('-') && !word.starts_with("--") && equals == 2;
+    if (flags && (emptyValue || letter)) {
+      words.push_back(word.substr(0, equals));
+      word.erase(0, equals + 1);
     }
-    const bool emptyValue = flags && word.starts_with("--") && word.find('=') == word.size() - 1;
-    words.push_back(emptyValue ? word.substr(0, word.size() - 1) : word);
-    if (emptyValue) {
-      words.emplace_back();
-    }
+    words.push_back(std::move(word));
   }
   std::reverse(words.begin(), words.end());
   return words;

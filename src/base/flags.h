@@ -17,7 +17,8 @@ class Flags {
   Flags(std::string program, std::string description);
   ~Flags();
 
-  // Each variable keeps its present value as the default, which the help prints.
+  // Each variable keeps its present value as the default, which the help prints. A name "o,output" can be given as -o
+  // as well.
   Flags& add(const std::string& name, std::string& variable, const std::string& help);
   Flags& add(const std::string& name, int& variable, const std::string& help);
   Flags& add(const std::string& name, double& variable, const std::string& help);

@@ -52,7 +52,7 @@ struct AllKinds {
         .add("logtostderr", off, "logs")
         .add("k8s-exporter-heartbeat-period", period, "heartbeat")
         .add("config.system-log-monitor", list, "monitors")
-        .addChoice("log-format", choice, {"logfmt", "json"}, "form of the log")
+        .addChoice("f,log-format", choice, {"logfmt", "json"}, "form of the log")
         .addHidden("vmodule", hidden)
         .add("v", verbosity, "verbosity");
   }
@@ -120,6 +120,16 @@ TEST(FlagsTest, TakesTheLastOfARepeatedFlagAndEmptyValues) {
   EXPECT_EQ(f.verbosity, 4);
 }
 
+TEST(FlagsTest, TakesALetterForALongNameInEveryForm) {
+  for (const std::vector<const char*>& words :
+       {std::vector<const char*>{"-f", "json"}, {"-f=json"}, {"-fjson"}, {"--log-format=json"}}) {
+    AllKinds f;
+    const auto outcome = parseWords(f.flags, words);
+    EXPECT_EQ(outcome.code, std::nullopt) << outcome.err;
+    EXPECT_EQ(f.choice, "json") << words.front();
+  }
+}
+
 TEST(FlagsTest, SaysWhatIsWrongAndReturnsTwo) {
   AllKinds f;
   EXPECT_THAT(parseWords(f.flags, {"--port=many"}).err,
@@ -130,6 +140,7 @@ TEST(FlagsTest, SaysWhatIsWrongAndReturnsTwo) {
               HasSubstr("expected a duration such as 300ms, 90s or 1h30m, found \"5\""));
   EXPECT_THAT(parseWords(f.flags, {"--log-format=xml"}).err,
               HasSubstr("--log-format: expected one of logfmt, json, found \"xml\""));
+  EXPECT_THAT(parseWords(f.flags, {"-f=xml"}).err, HasSubstr("found \"xml\""));
   EXPECT_THAT(parseWords(f.flags, {"--hostname-overide=x"}).err,
               HasSubstr("unknown flag --hostname-overide, did you mean --hostname-override?"));
   EXPECT_THAT(parseWords(f.flags, {"stray"}).err, HasSubstr("unexpected argument stray"));

@@ -34,7 +34,7 @@ struct Choices {
 };
 
 void addOutput(Flags& flags, Choices& choices) {
-  flags.addChoice("output", choices.format, formatNames(), "form of the output");
+  flags.addChoice("o,output", choices.format, formatNames(), "form of the output");
 }
 
 void addDemo(Flags& flags, Choices& choices) {
@@ -55,12 +55,16 @@ void addDemo(Flags& flags, Choices& choices) {
 void addLocal(Flags& flags, Choices& choices) {
   Flags& local =
       flags.command("local", "A cluster in one process on this machine, and things that befall it.");
-  local
-      .command("up", "Bring one up, with agents, controller and policy, until interrupted.",
-               [&] { return localUp(choices.demo, std::cout); })
-      .add("launch-delay", choices.demo.launchDelay, "how long the cloud takes to launch an instance");
+  Flags& up =
+      local.command("up", "Bring one up, with agents, controller and policy, until interrupted.", [&] {
+        choices.demo.format = parseFormat(choices.format);
+        return localUp(choices.demo, std::cout, std::cerr);
+      });
+  up.add("launch-delay", choices.demo.launchDelay, "how long the cloud takes to launch an instance")
+      .add("controller", choices.demo.controller, "start a mainstay-controller; without it, start your own");
+  addOutput(up, choices);
   Flags& nodes = local.command("nodes", "Its machines and kubelets.", [&] {
-    return localNodes(choices.connection, parseFormat(choices.format), std::cout);
+    return localNodes(choices.connection, parseFormat(choices.format), std::cout, std::cerr);
   });
   choices.connection.addFlags(nodes);
   addOutput(nodes, choices);
@@ -125,7 +129,7 @@ void addRelease(Flags& flags, Choices& choices) {
                                        std::cout, std::cerr);
                    });
   job.addArgument("name", choices.name, "name of the PyTorchJob")
-      .add("namespace", choices.ns, "its namespace");
+      .add("n,namespace", choices.ns, "its namespace");
   addReleaseFlags(job, choices);
   Flags& everything =
       flags.command("release", "Undo everything of ours, on all nodes and jobs (before uninstalling).", [&] {

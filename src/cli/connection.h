@@ -11,6 +11,9 @@
 
 namespace mainstay::cli {
 
+// Exit code of a command whose kubeconfig cannot be read, or is not of a cluster that the command is for.
+inline constexpr int kWrongCluster = 2;
+
 class Connection {
  public:
   explicit Connection(const Surroundings& surroundings) : surroundings_(surroundings) {}

@@ -95,7 +95,11 @@ class Stage {
       if (reached()) {
         return {};
       }
+      if (interrupted()) {
+        return fail(Code::kCancelled, "interrupted while waiting for " + what);
+      }
       if (deadline.expired()) {
+        cluster_.keepFolder();
         return fail(Code::kDeadlineExceeded, "waited " + humanDuration(kStageLimit) + " in vain for " + what +
                                                  "; the logs are in " + cluster_.folder());
       }

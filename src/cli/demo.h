@@ -16,6 +16,7 @@ struct DemoOptions {
   std::string kmsg;            // "" = the node's stand-in; a device that one node's agent reads instead
   bool allowRealKmsg = false;  // MAINSTAY_REAL_KMSG=1: another detector on this machine would act on the line
   Duration launchDelay = std::chrono::seconds(1);
+  bool controller = true;  // of `local up`: without one, the cluster waits for somebody's own
   Format format = Format::kText;
   bool progress = true;  // tell what is happening while it happens (text only)
 };

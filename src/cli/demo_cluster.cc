@@ -67,7 +67,9 @@ Result<std::unique_ptr<DemoCluster>> DemoCluster::start(const DemoOptions& optio
   std::unique_ptr<DemoCluster> demo(new DemoCluster(options, clock));
   MAINSTAY_TRY(demo->readJob());
   MAINSTAY_TRY(demo->open());
-  MAINSTAY_TRY(demo->startController());
+  if (options.controller) {
+    MAINSTAY_TRY(demo->startController());
+  }
   return demo;
 }
 
@@ -180,7 +182,7 @@ Result<> DemoCluster::writeFault(const std::string& node, const std::string& lin
 }
 
 Result<> DemoCluster::checkPrograms() {
-  const auto ended = controller_->poll();
+  const auto ended = controller_ ? controller_->poll() : std::nullopt;
   if (!ended) {
     return {};
   }

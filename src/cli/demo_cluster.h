@@ -23,7 +23,10 @@ class DemoCluster {
   kube::Api& api() { return cluster_->api(); }
   local::Cloud& cloud() { return cluster_->cloud(); }
   const std::string& kubeconfig() const { return cluster_->kubeconfig(); }
+  const std::string& url() const { return cluster_->url(); }
   const std::string& folder() const { return folder_.path(); }
+  // The folder stays, for its logs.
+  void keepFolder() { folder_.keep(); }
 
   // The example job: its name, how many ranks it has, how its trainer is called, where its checkpoints lie.
   const std::string& job() const { return jobName_; }

@@ -27,4 +27,10 @@ void waitForInterrupt() {
   sigwait(&signals, &received);
 }
 
+bool interrupted() {
+  sigset_t pending;
+  sigpending(&pending);
+  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
+}
+
 }  // namespace mainstay::cli

@@ -11,9 +11,8 @@ namespace {
 
 constexpr Duration kLocalCallLimit = std::chrono::seconds(10);
 
-Result<HttpResponse> askLocal(Connection& connection, const std::string& method, const std::string& path,
+Result<HttpResponse> askLocal(const std::string& server, const std::string& method, const std::string& path,
                               const std::string& body) {
-  MAINSTAY_ASSIGN(const std::string server, connection.localServer());
   HttpClient client({});
   MAINSTAY_ASSIGN(HttpResponse response,
                   client.send({.method = method, .target = server + path, .headers = {}, .body = body},
@@ -27,45 +26,63 @@ Result<HttpResponse> askLocal(Connection& connection, const std::string& method,
   return response;
 }
 
+int tellOf(const Error& error, int code, std::ostream& errors) {
+  errors << "mainstay local: " << error.toString() << "\n";
+  return code;
+}
+
+// For programs: where everything is.
+Json howToReach(const DemoCluster& cluster) {
+  return JsonObject{
+      {"kubeconfig", cluster.kubeconfig()}, {"server", cluster.url()}, {"folder", cluster.folder()}};
+}
+
+// For people.
+std::string howToUse(const DemoCluster& cluster) {
+  return " The cluster stays up until you press Ctrl-C. In another terminal:\n\n   export KUBECONFIG=" +
+         cluster.kubeconfig() + "\n   kubectl get nodes -L " + api::kHealthStatusLabel +
+         "\n   kubectl apply --validate=false -f examples/llama-mini.yaml\n   mainstay local kmsg node-b "
+         "\"$(date -u "
+         "+%FT%TZ) NEURON_HW_ERR=DMA_ERROR nd-id=3 x\"\n   mainstay why node node-b\n";
+}
+
 }  // namespace
 
-int localUp(const DemoOptions& options, std::ostream& out) {
+int localUp(const DemoOptions& options, std::ostream& out, std::ostream& errors) {
   blockInterrupts();
   const SteadyWallClock clock;
   const auto cluster = DemoCluster::start(options, clock);
   if (!cluster) {
-    out << "mainstay local up: " << cluster.error().toString() << "\n";
-    return 1;
+    return tellOf(cluster.error(), 1, errors);
   }
-  out << " The cluster stays up until you press Ctrl-C. In another terminal:\n\n   export KUBECONFIG="
-      << (*cluster)->kubeconfig() << "\n   kubectl get nodes -L " << api::kHealthStatusLabel
-      << "\n   kubectl apply --validate=false -f examples/llama-mini.yaml"
-      << "\n   mainstay local kmsg node-b \"$(date -u +%FT%TZ) NEURON_HW_ERR=DMA_ERROR nd-id=3 x\"\n   "
-         "mainstay why node node-b\n";
-  out.flush();
+  print(out, options.format, howToReach(**cluster), howToUse(**cluster));
   waitForInterrupt();
   return 0;
 }
 
-int localPost(Connection& connection, const std::string& path, const std::string& body, std::ostream& out) {
-  const auto answer = askLocal(connection, "POST", path, body);
-  if (!answer) {
-    out << "mainstay local: " << answer.error().toString() << "\n";
-    return 1;
+int localPost(Connection& connection, const std::string& path, const std::string& body,
+              std::ostream& errors) {
+  const auto server = connection.localServer();
+  if (!server) {
+    return tellOf(server.error(), kWrongCluster, errors);
   }
-  return 0;
+  const auto answer = askLocal(*server, "POST", path, body);
+  return answer ? 0 : tellOf(answer.error(), 1, errors);
 }
 
-int localNodes(Connection& connection, Format format, std::ostream& out) {
-  const auto answer = askLocal(connection, "GET", "/local/v1/nodes", "");
+int localNodes(Connection& connection, Format format, std::ostream& out, std::ostream& errors) {
+  const auto server = connection.localServer();
+  if (!server) {
+    return tellOf(server.error(), kWrongCluster, errors);
+  }
+  const auto answer = askLocal(*server, "GET", "/local/v1/nodes", "");
   const auto nodes = answer ? parseJson(answer->body) : tl::make_unexpected(answer.error());
   if (!nodes) {
-    out << "mainstay local nodes: " << nodes.error().toString() << "\n";
-    return 1;
+    return tellOf(nodes.error(), 1, errors);
   }
   Table table({"NAME", "MACHINE", "KUBELET", "PROVIDER-ID"});
-  DecodeErrors errors;
-  for (const Cursor& node : Cursor(*nodes, errors).elements()) {
+  DecodeErrors problems;
+  for (const Cursor& node : Cursor(*nodes, problems).elements()) {
     table.add({node.at("name").string(), node.at("alive").boolean() ? "on" : "off",
                node.at("kubelet").boolean() ? "answers" : "silent", node.at("providerId").string()});
   }

@@ -27,6 +27,12 @@ Result<Reach> reach(Connection& connection) {
   return reached;
 }
 
+// The command was given a cluster that cannot be: a file that is missing or wrong.
+int refuseCluster(const Error& error, std::ostream& errors) {
+  errors << "mainstay: " << error.toString() << "\n";
+  return kWrongCluster;
+}
+
 int tell(const Result<std::string>& sentence, std::ostream& out, std::ostream& errors) {
   if (!sentence) {
     errors << "mainstay: " << sentence.error().toString() << "\n";
@@ -62,8 +68,10 @@ bool reasonGiven(const ReleaseOptions& options, std::ostream& errors) {
 int whyNode(Connection& connection, const std::string& node, Format format, std::ostream& out,
             std::ostream& errors) {
   const auto api = connection.open();
-  const auto why =
-      api ? recovery::whyNode(**api, node, connection.clock().now()) : tl::make_unexpected(api.error());
+  if (!api) {
+    return refuseCluster(api.error(), errors);
+  }
+  const auto why = recovery::whyNode(**api, node, connection.clock().now());
   if (!why) {
     errors << "mainstay why node " << node << ": " << why.error().toString() << "\n";
     return 1;
@@ -79,7 +87,7 @@ int releaseNode(Connection& connection, const std::string& node, const ReleaseOp
   }
   const auto reached = reach(connection);
   if (!reached) {
-    return tell(tl::make_unexpected(reached.error()), out, errors);
+    return refuseCluster(reached.error(), errors);
   }
   return tell(
       recovery::releaseNode(*reached->api, reached->providers, node,
@@ -94,7 +102,7 @@ int releaseJob(Connection& connection, const std::string& ns, const std::string&
   }
   const auto api = connection.open();
   if (!api) {
-    return tell(tl::make_unexpected(api.error()), out, errors);
+    return refuseCluster(api.error(), errors);
   }
   return tell(jobs::releaseJob(**api, ns, name, {.reason = options.reason, .dryRun = options.dryRun},
                                connection.clock().now()),
@@ -108,7 +116,7 @@ int releaseAll(Connection& connection, const ReleaseOptions& options, std::ostre
   }
   const auto reached = reach(connection);
   if (!reached) {
-    return tell(tl::make_unexpected(reached.error()), out, errors);
+    return refuseCluster(reached.error(), errors);
   }
   const TimePoint now = connection.clock().now();
   const auto nodes =

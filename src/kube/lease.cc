@@ -156,6 +156,18 @@ void LeaderElector::release() {
          "without it the next leader waits for the lease to end, that is all");
 }
 
+TimePoint Election::step(TimePoint now) {
+  const LeaderToken before = elector_.token();
+  const TimePoint wake = elector_.step(now);
+  // Also when only our own term had run out for a moment: a loop that looked just then waits to be told.
+  if (elector_.leading() && !before.valid()) {
+    for (Loop* follower : followers_) {
+      follower->signal().notify();
+    }
+  }
+  return wake;
+}
+
 Result<Json> LeaderOnlyApi::call(const ApiRequest& request, Deadline deadline) {
   if (request.isWrite() && !elector_.leading()) {
     return fail(Code::kFailedPrecondition, request.method + " " + request.path +

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
+#include "base/loop.h"
 #include "kube/api.h"
 
 namespace mainstay::kube {
@@ -67,6 +69,20 @@ class LeaderElector {
   bool wasLeading_ = false;
   std::string trouble_;  // last error that was logged
   std::atomic<TimePoint> validUntil_{TimePoint{}};
+};
+
+// Steps an elector, and wakes the loops that act only while it leads.
+class Election final : public Loop {
+ public:
+  // All outlive it.
+  Election(LeaderElector& elector, std::vector<Loop*> followers)
+      : elector_(elector), followers_(std::move(followers)) {}
+  std::string_view name() const override { return "election"; }
+  TimePoint step(TimePoint now) override;
+
+ private:
+  LeaderElector& elector_;
+  const std::vector<Loop*> followers_;
 };
 
 // Wraps an Api: every write first checks the token of the moment; an expired one is kFailedPrecondition and

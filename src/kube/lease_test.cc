@@ -145,6 +145,25 @@ TEST_F(LeaseTest, StopsLeadingAtTheRenewDeadlineWhileTheServerIsAway) {
   EXPECT_EQ(server_.number("leaseTransitions"), 0);
 }
 
+TEST_F(LeaseTest, WakesItsFollowersWheneverTheyMayActAgain) {
+  class Follower final : public Loop {
+   public:
+    std::string_view name() const override { return "follower"; }
+    TimePoint step(TimePoint) override { return kNever; }
+  };
+  Follower follower;
+  Election election(first_, {&follower});
+  election.step(clock_.now());
+  EXPECT_TRUE(follower.signal().take()) << "it leads now";
+  clock_.advance(seconds(2));
+  election.step(clock_.now());
+  EXPECT_FALSE(follower.signal().take()) << "a renewal is no news";
+  clock_.advance(seconds(11));
+  EXPECT_FALSE(first_.leading()) << "its term has run out, before any step";
+  election.step(clock_.now());
+  EXPECT_TRUE(follower.signal().take()) << "a follower that looked in between sleeps";
+}
+
 TEST_F(LeaseTest, AHolderThatWasStoppedPastItsLeaseWakesUpAndMustNotAct) {
   stepFirst();
   const LeaderToken token = first_.token();

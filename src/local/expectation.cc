@@ -119,7 +119,8 @@ void readName(const Cursor& in, const SubjectForm& form, Expectation& out) {
       static const std::set<std::string> known = {"SetInstanceHealth", "LaunchInstance", "TerminateInstance"};
       if (const std::string call = name.string(); !known.contains(call)) {
         name.error("\"" + call +
-                   "\" is none of SetInstanceHealth (a call), LaunchInstance, TerminateInstance (what the group did)");
+                   "\" is none of SetInstanceHealth (a call), LaunchInstance, TerminateInstance (what the "
+                   "group did)");
       }
       out.count = countOf(in.at("effects").exists() ? in.at("effects") : in.at("calls"));
       if (in.at("effects").exists() || !in.at("calls").exists()) {

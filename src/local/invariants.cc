@@ -67,6 +67,8 @@ class Inspector {
   int selected(const api::RecoveryPolicy& policy) const;
   int isolated(const api::RecoveryPolicy& policy) const;
   bool faulty(const api::Node& node) const;
+  // Some incident that may act waits for a node, which no policy that enforces need select.
+  bool awaitsReplacement() const;
 
   World world_;
   TimePoint now_{};
@@ -139,6 +141,13 @@ bool Inspector::faulty(const api::Node& node) const {
   return false;
 }
 
+bool Inspector::awaitsReplacement() const {
+  return std::ranges::any_of(recoveries(), [](const api::NodeRecovery& recovery) {
+    return recovery.status.mode == api::Mode::kEnforce && recovery.status.phase >= api::Phase::kReplacing &&
+           recovery.open();
+  });
+}
+
 void Inspector::look(const Entry& entry) {
   now_ = entry.at;
   const bool program = !entry.person;
@@ -183,14 +192,12 @@ void Inspector::lookAtMarks(const api::Node& before, const api::Node& after) {
   const std::string& label = after.meta.label(api::kHealthStatusLabel);
   const bool labelled = !label.empty() && label != before.meta.label(api::kHealthStatusLabel);
   const bool released = ours(before) && !ours(after);  // taking back what is ours is always allowed
-  const bool claimed = std::ranges::any_of(recoveries(), [&](const api::NodeRecovery& recovery) {
-    return recovery.status.mode == api::Mode::kEnforce && recovery.status.replacement.uid == after.meta.uid;
-  });
+  const bool awaited = labelled && label == api::kSchedulable && awaitsReplacement();
   if (!tainted && !cordoned && !labelled) {
     return;
   }
   const auto policy = enforcing(after);
-  if (!policy && !released && !claimed) {
+  if (!policy && !released && !awaited) {
     add(kObserve, after.meta.name + " was marked, and no policy that enforces selects it");
   }
   // The node itself is not yet counted: the world is as before.
@@ -338,7 +345,8 @@ void Inspector::finish(TimePoint end, bool controllerRuns) {
   const std::vector<api::NodeRecovery> all = recoveries();
   for (const auto& [key, object] : world_.all("nodes")) {
     const auto node = decoded(object, api::decodeNode);
-    if (!controllerRuns || !node || !faulty(*node)) {
+    // A Node that outlives its instance is told about and left alone.
+    if (!controllerRuns || !node || !faulty(*node) || gone_.contains(cloud::instanceIdOf(node->providerId))) {
       continue;
     }
     const bool known = std::ranges::any_of(all, [&](const api::NodeRecovery& recovery) {

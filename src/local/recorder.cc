@@ -37,8 +37,8 @@ TimePoint Recorder::step(TimePoint) {
 }
 
 void Recorder::catchUp() {
-  for (JsonObject& deed : deeds_ ? deeds_() : std::vector<JsonObject>()) {
-    append(kCloudKind, std::move(deed));
+  for (Deed& deed : deeds_ ? deeds_() : std::vector<Deed>()) {
+    insert(deed.at, kCloudKind, std::move(deed.what));
   }
   struct News {
     const std::string* kind;
@@ -77,13 +77,15 @@ void Recorder::take(const std::string& kind, const Json& object, bool gone) {
 
 void Recorder::note(const std::string& kind, JsonObject what) {
   catchUp();
-  append(kind, std::move(what));
+  insert(clock_.now(), kind, std::move(what));
 }
 
-void Recorder::append(const std::string& kind, JsonObject what) {
+// Where it belongs in time: of the cloud's deeds nobody tells us, so that some are found later than what followed them.
+void Recorder::insert(TimePoint at, const std::string& kind, JsonObject what) {
   const std::string key = std::to_string(recording_.entries.size());
-  recording_.entries.push_back(
-      {clock_.now(), kind, key, nullptr, std::make_shared<const Json>(std::move(what)), person_});
+  const auto place = std::ranges::upper_bound(recording_.entries, at, {}, &Entry::at);
+  recording_.entries.insert(place,
+                            {at, kind, key, nullptr, std::make_shared<const Json>(std::move(what)), person_});
 }
 
 void Recorder::beginPerson() {

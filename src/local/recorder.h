@@ -18,8 +18,12 @@ class Recorder final : public Loop {
   // `api` must not be one that fails on purpose; it and `clock` outlive it.
   Recorder(kube::Api& api, const Clock& clock) : api_(api), clock_(clock) {}
 
-  // What happens outside Kubernetes, as entries of kCloudKind: asked at each look, before the objects.
-  void follow(std::function<std::vector<JsonObject>()> deeds) { deeds_ = std::move(deeds); }
+  // What the cloud did since the last question: entries of kCloudKind. Asked at each look, before the objects.
+  struct Deed {
+    TimePoint at{};
+    JsonObject what;
+  };
+  void follow(std::function<std::vector<Deed>()> deeds) { deeds_ = std::move(deeds); }
   // Begins to watch; every kind must be served by now.
   Result<> open();
   std::string_view name() const override { return "recorder"; }
@@ -44,12 +48,12 @@ class Recorder final : public Loop {
     std::unique_ptr<kube::WatchStream> stream;
   };
   void catchUp();
-  void append(const std::string& kind, JsonObject what);
+  void insert(TimePoint at, const std::string& kind, JsonObject what);
   void take(const std::string& kind, const Json& object, bool gone);
 
   kube::Api& api_;
   const Clock& clock_;
-  std::function<std::vector<JsonObject>()> deeds_;
+  std::function<std::vector<Deed>()> deeds_;
   std::vector<Source> sources_;
   std::map<std::pair<std::string, std::string>, Version> present_;  // by kind and key
   Recording recording_;

@@ -8,7 +8,7 @@ void World::apply(const Entry& entry) {
   Things& things = things_[entry.kind];
   if (entry.after) {
     things[entry.key] = entry.after.get();
-  } else {
+  } else if (entry.kind != "events") {  // one that has expired has happened all the same
     things.erase(entry.key);
   }
 }

@@ -115,6 +115,13 @@ Json jobObject(const Cursor& in) {
                                         {"pytorchReplicaSpecs", std::move(replicas)}}}};
 }
 
+std::vector<Cursor> oneOrMore(const Cursor& in) {
+  if (!in.exists() || in.value().is_array()) {
+    return in.elements();
+  }
+  return {in};
+}
+
 std::optional<api::Resource> kindOf(const Cursor& in) {
   const std::string kind = in.string();
   const auto resource = resourceOfKind(kind);
@@ -155,6 +162,10 @@ Action parseKill(const Cursor& in) {
   return KillNode{nodeName(in)};
 }
 
+Action parseDestroy(const Cursor& in) {
+  return DestroyInstance{nodeName(in)};
+}
+
 Action parseReturn(const Cursor& in) {
   return ReturnNode{nodeName(in)};
 }
@@ -181,12 +192,16 @@ ChangeObject namedObject(const Cursor& in, ChangeObject::Verb verb) {
 }
 
 Action parsePatch(const Cursor& in) {
-  in.allow({"kind", "namespace", "name", "merge"});
+  in.allow({"kind", "namespace", "name", "subresource", "merge", "strategic"});
   ChangeObject change = namedObject(in, ChangeObject::Verb::kPatch);
-  if (in.at("merge").members().empty()) {
-    in.at("merge").error("expected a merge patch, such as {spec: {unschedulable: true}}");
+  change.subresource = in.at("subresource").string("");
+  const bool strategic = in.at("strategic").exists();
+  change.kind = strategic ? kube::Body::kStrategicMergePatch : kube::Body::kMergePatch;
+  const Cursor patch = in.at(strategic ? "strategic" : "merge");
+  if (patch.members().empty() || (strategic && in.at("merge").exists())) {
+    patch.error("expected one patch, merge or strategic, such as {spec: {unschedulable: true}}");
   } else {
-    change.body = in.at("merge").value();
+    change.body = patch.value();
   }
   return change;
 }
@@ -231,26 +246,23 @@ Action parseController(const Cursor& in) {
 }
 
 Action parseApi(const Cursor& in) {
-  in.allow({"fails", "calls", "verb", "dropWatches"});
+  in.allow({"fails", "calls", "verb", "dropWatches", "compacts"});
   static const std::map<std::string, Code> kinds = {{"unavailable", Code::kUnavailable},
                                                     {"conflict", Code::kConflict},
                                                     {"timeout", Code::kDeadlineExceeded},
                                                     {"tooManyRequests", Code::kResourceExhausted}};
+  static const std::set<std::string> verbs = {"", "GET", "POST", "PUT", "PATCH", "DELETE", "write"};
   ApiTrouble trouble;
   trouble.dropWatches = in.at("dropWatches").boolean(false);
-  if (in.at("fails").exists() || !trouble.dropWatches) {
-    const auto kind = kinds.find(in.at("fails").string());
-    if (kind == kinds.end()) {
-      in.at("fails").error("expected unavailable, conflict, timeout or tooManyRequests");
-    } else {
-      trouble.code = kind->second;
-    }
-    trouble.calls = smallNumber(in.at("calls"), 1, 1, 1'000'000);
-  } else {
-    trouble.calls = 0;
-  }
+  trouble.compacts = in.at("compacts").boolean(false);
+  const bool fails = in.at("fails").exists() || !(trouble.dropWatches || trouble.compacts);
+  trouble.calls = smallNumber(in.at("calls"), fails ? 1 : 0, fails ? 1 : 0, 1'000'000);
   trouble.verb = in.at("verb").string("");
-  static const std::set<std::string> verbs = {"", "GET", "POST", "PUT", "PATCH", "DELETE", "write"};
+  if (const auto kind = fails ? kinds.find(in.at("fails").string()) : kinds.begin(); kind != kinds.end()) {
+    trouble.code = kind->second;
+  } else {
+    in.at("fails").error("expected unavailable, conflict, timeout or tooManyRequests");
+  }
   if (!verbs.contains(trouble.verb)) {
     in.at("verb").error("expected GET, POST, PUT, PATCH, DELETE, or write for all but GET");
   }
@@ -275,13 +287,14 @@ struct ActionForm {
   Action (*parse)(const Cursor&);
 };
 constexpr ActionForm kActions[] = {
-    {"kmsg", parseKernelLine},       {"kill", parseKill},     {"return", parseReturn},  {"cloud", parseCloud},
-    {"patch", parsePatch},           {"create", parseCreate}, {"delete", parseDelete},  {"taint", parseTaint},
+    {"kmsg", parseKernelLine},       {"kill", parseKill},     {"destroy", parseDestroy},
+    {"return", parseReturn},         {"cloud", parseCloud},   {"patch", parsePatch},
+    {"create", parseCreate},         {"delete", parseDelete}, {"taint", parseTaint},
     {"controller", parseController}, {"api", parseApi},       {"release", parseRelease}};
 
 TimelineEntry parseEntry(const Cursor& in) {
-  in.allow({"at", "kmsg", "kill", "return", "cloud", "patch", "create", "delete", "taint", "controller",
-            "api", "release"});
+  in.allow({"at", "kmsg", "kill", "destroy", "return", "cloud", "patch", "create", "delete", "taint",
+            "controller", "api", "release"});
   TimelineEntry entry;
   if (!in.at("at").exists()) {
     in.at("at").error("expected when this happens, such as 5s");
@@ -297,7 +310,8 @@ TimelineEntry parseEntry(const Cursor& in) {
   }
   if (actions != 1) {
     in.error(
-        "expected exactly one of kmsg, kill, return, cloud, patch, create, delete, taint, controller, api, "
+        "expected exactly one of kmsg, kill, destroy, return, cloud, patch, create, delete, taint, "
+        "controller, api, "
         "release");
   }
   if (entry.at < Duration(0)) {
@@ -356,8 +370,8 @@ Scenario parsePage(const Cursor& root, const YamlDocument& document) {
   parseNodes(root.at("nodes"), scenario);
   scenario.group = parseGroup(root.at("group"));
   scenario.objects.push_back(policyObject(root.at("policy")));
-  if (root.at("job").exists()) {
-    scenario.objects.push_back(jobObject(root.at("job")));
+  for (const Cursor& job : oneOrMore(root.at("job"))) {
+    scenario.objects.push_back(jobObject(job));
   }
   for (const Cursor& object : root.at("objects").elements()) {
     scenario.objects.push_back(wholeObject(object));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/core.h"
+#include "kube/api.h"
 #include "local/expectation.h"
 
 namespace mainstay::local {
@@ -41,6 +42,9 @@ struct KernelLine {  // the kernel of a node says something
 struct KillNode {  // kubelet, pods and agent die without a word; the instance stays
   std::string node;
 };
+struct DestroyInstance {  // the machine under a node is gone, and the cloud knows
+  std::string node;
+};
 struct ReturnNode {  // a kubelet comes back under its old name
   std::string node;
 };
@@ -54,7 +58,9 @@ struct ChangeObject {  // what a person does with kubectl
   api::Resource resource;
   std::string ns;
   std::string name;
-  Json body;  // the object, or a merge patch
+  std::string subresource;  // of a patch: "status", or none
+  kube::Body kind = kube::Body::kMergePatch;
+  Json body;  // the object, or the patch
 };
 struct TaintNode {  // a person's `kubectl taint`
   std::string node;
@@ -71,6 +77,7 @@ struct ApiTrouble {  // the API server fails the controller's calls
   int calls = 1;
   std::string verb;  // "" = every one; "write" = all but GET
   bool dropWatches = false;
+  bool compacts = false;  // and forgets its history: who resumes a watch must list again
 };
 struct ReleaseThing {  // `mainstay node|job release`
   std::string node;
@@ -78,8 +85,8 @@ struct ReleaseThing {  // `mainstay node|job release`
   std::string job;
   std::string reason;
 };
-using Action = std::variant<KernelLine, KillNode, ReturnNode, CloudChange, ChangeObject, TaintNode,
-                            SwitchController, ApiTrouble, ReleaseThing>;
+using Action = std::variant<KernelLine, KillNode, DestroyInstance, ReturnNode, CloudChange, ChangeObject,
+                            TaintNode, SwitchController, ApiTrouble, ReleaseThing>;
 
 struct TimelineEntry {
   Duration at{};  // since time zero: the cluster has settled

@@ -108,7 +108,7 @@ TEST(ScenarioTest, RefusesAnUnknownKindAndAnEmptyPatch) {
       "  - {at: 1s, patch: {kind: Node, name: a}}\n"
       "expect: [{node: a, ready: true}]\n");
   EXPECT_THAT(mistakes, HasSubstr("\"Toaster\" is no kind that a scenario knows"));
-  EXPECT_THAT(mistakes, HasSubstr("expected a merge patch"));
+  EXPECT_THAT(mistakes, HasSubstr("expected one patch"));
 }
 
 TEST(ScenarioTest, RefusesAnyOtherThanOneDocument) {

@@ -6,32 +6,6 @@
 #include "recovery/controller.h"
 
 namespace mainstay::local {
-namespace {
-
-// The leader election of one process, as a loop; wakes those that wait for it.
-class Election final : public Loop {
- public:
-  Election(kube::Api& api, const Clock& clock, const std::string& identity)
-      : elector_(api, clock, {.identity = identity}) {}
-  std::string_view name() const override { return "election"; }
-  TimePoint step(TimePoint now) override {
-    const bool led = elector_.leading();
-    const TimePoint wake = elector_.step(now);
-    if (elector_.leading() != led) {
-      for (Loop* loop : wakes) {
-        loop->signal().notify();
-      }
-    }
-    return wake;
-  }
-  const kube::LeaderElector& elector() const { return elector_; }
-  std::vector<Loop*> wakes;
-
- private:
-  kube::LeaderElector elector_;
-};
-
-}  // namespace
 
 struct SimulatedController::Life {
   Life(SimulatedController& owner, const std::string& identity, const SwitchController& fate)
@@ -40,17 +14,18 @@ struct SimulatedController::Life {
               [&owner, fate] { owner.die(fate); }),
         crashingApi(owner.faulty_, point),
         crashingProvider(owner.provider_, point),
-        election(std::make_shared<Election>(owner.faulty_, owner.driver_, identity)),
-        api(crashingApi, election->elector()) {}
+        elector(owner.faulty_, owner.driver_, {.identity = identity}),
+        api(crashingApi, elector) {}
 
   CrashPoint point;
   kube::CrashingApi crashingApi;
   cloud::CrashingProvider crashingProvider;
-  std::shared_ptr<Election> election;
+  kube::LeaderElector elector;
   kube::LeaderOnlyApi api;
   Metrics metrics;
   std::shared_ptr<Loop> recovery;
   std::shared_ptr<Loop> jobs;
+  std::shared_ptr<Loop> election;
 };
 
 // Starts the controller again some time after its death, as Kubernetes would.
@@ -91,12 +66,13 @@ void SimulatedController::start(const SwitchController& fate) {
   life_.reset();
   const std::string identity = "controller-" + std::to_string(++lives_);
   life_ = std::make_unique<Life>(*this, identity, fate);
-  const auto leading = [elector = &life_->election->elector()] { return elector->leading(); };
+  const auto leading = [elector = &life_->elector] { return elector->leading(); };
   const recovery::Providers providers{{provider_.name(), &life_->crashingProvider}};
   life_->recovery =
       std::make_shared<recovery::Controller>(life_->api, providers, identity, leading, life_->metrics);
   life_->jobs = std::make_shared<jobs::Controller>(life_->api, identity, leading);
-  life_->election->wakes = {life_->recovery.get(), life_->jobs.get()};
+  life_->election = std::make_shared<kube::Election>(
+      life_->elector, std::vector<Loop*>{life_->recovery.get(), life_->jobs.get()});
   driver_.start(life_->election);
   driver_.start(life_->recovery);
   driver_.start(life_->jobs);

@@ -4,7 +4,7 @@
 
 #include "api/names.h"
 #include "base/yaml.h"
-#include "jobs/release.h"
+#include "local/actions.h"
 #include "local/assets.h"
 #include "local/cluster.h"
 #include "local/objects.h"
@@ -13,14 +13,12 @@
 #include "local/simulated_agent.h"
 #include "local/simulated_controller.h"
 #include "local/views.h"
-#include "recovery/release.h"
 
 namespace mainstay::local {
 namespace {
 
-constexpr char kPerson[] = "kubectl";
-constexpr char kInstanceType[] = "trn1.32xlarge";
 constexpr Duration kShutDown = std::chrono::seconds(1);  // of an instance that is terminated
+constexpr Duration kStopping = std::chrono::seconds(1);  // of a container that is asked to end
 constexpr Duration kSettleWithin = std::chrono::minutes(15);
 // Any moment will do; a fixed one makes reports repeat.
 constexpr TimePoint kStart =
@@ -42,28 +40,23 @@ Result<std::vector<Json>> definitions() {
   return all;
 }
 
-std::map<std::string, std::string> allocatable(int devices) {
-  return {{"cpu", "128"},
-          {"memory", "512Gi"},
-          {"pods", "110"},
-          {"aws.amazon.com/neuron", std::to_string(devices)}};
-}
-
 GroupOptions groupOptions(const Scenario& scenario) {
   const auto owned = static_cast<int>(std::ranges::count_if(
       scenario.nodes, [](const ScenarioNode& node) { return node.providerId.empty(); }));
   const ScenarioGroup& group = scenario.group;
-  return {.name = group.name,
-          .min = group.min.value_or(owned),
-          .max = std::max(group.max.value_or(owned), owned),
-          .desired = owned,
-          .launch = {.instanceType = kInstanceType, .labels = {}, .allocatable = allocatable(group.devices)}};
+  return {
+      .name = group.name,
+      .min = group.min.value_or(owned),
+      .max = std::max(group.max.value_or(owned), owned),
+      .desired = owned,
+      .launch = {.instanceType = kInstanceType, .labels = {}, .allocatable = allocatableWith(group.devices)}};
 }
 
-// "--runs=10m" is how long a container lasts; without it, until it is stopped.
+// "--runs=10m" is how long a container lasts; without it, until it is stopped, which takes a moment.
 ModelRun containerLife(const ContainerSpec& spec, TimePoint) {
   constexpr std::string_view kRuns = "--runs=";
   ModelRun run;
+  run.afterTerm = kStopping;
   for (const std::string& argument : spec.arguments) {
     if (argument.starts_with(kRuns)) {
       run.lasts = parseDuration(std::string_view(argument).substr(kRuns.size()));
@@ -73,13 +66,6 @@ ModelRun containerLife(const ContainerSpec& spec, TimePoint) {
 }
 
 // --- The play ---
-
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
 
 // Who did what, as the story tells it.
 JsonObject storyOf(const TimelineEntry& entry) {
@@ -105,13 +91,8 @@ class Simulation {
   Result<> settle();
   std::string whyUnsettled();
   Result<> playTimeline();
-  Result<> act(const TimelineEntry& entry);
-  Result<> change(const ChangeObject& change);
-  Result<> taint(const TaintNode& taint);
-  Result<> trouble(const ApiTrouble& trouble);
-  Result<> release(const ReleaseThing& release);
   Result<> run(TimePoint until);
-  std::vector<JsonObject> newDeeds();
+  std::vector<Recorder::Deed> newDeeds();
   Report report();
 
   const Scenario& scenario_;
@@ -196,7 +177,7 @@ Result<> Simulation::addNodes() {
                                         .instanceType = kInstanceType,
                                         .labels = {},
                                         .taints = {},
-                                        .allocatable = allocatable(scenario_.group.devices)}));
+                                        .allocatable = allocatableWith(scenario_.group.devices)}));
     }
   }
   return {};
@@ -220,7 +201,7 @@ Result<> Simulation::dressNodes() {
 }
 
 Result<> Simulation::settle() {
-  const TimePoint deadline = kStart + kSettleWithin;
+  const TimePoint deadline = kStart + scenario_.group.launchDelay + kSettleWithin;
   bool dressed = false;
   std::string why = "nothing has happened yet";
   while (!why.empty() && driver_.now() < deadline) {
@@ -234,7 +215,7 @@ Result<> Simulation::settle() {
   }
   if (!why.empty()) {
     return fail(Code::kFailedPrecondition,
-                "the cluster did not settle within " + humanDuration(kSettleWithin) + ": " + why);
+                "the cluster did not settle within " + humanDuration(deadline - kStart) + ": " + why);
   }
   cluster_->cloud().setCapacity(kInstanceType, scenario_.group.capacity);
   recorder_->markZero();
@@ -275,6 +256,7 @@ Result<> Simulation::run(TimePoint until) {
 }
 
 Result<> Simulation::playTimeline() {
+  Actions actions(*cluster_, *controller_, *provider_, driver_, scenario_.group.name);
   for (const TimelineEntry& entry : scenario_.timeline) {
     // What happens at one moment happens before anybody can answer to it.
     if (const TimePoint at = zero_ + entry.at; at > driver_.now()) {
@@ -282,7 +264,7 @@ Result<> Simulation::playTimeline() {
     }
     recorder_->note(kScenarioKind, storyOf(entry));
     recorder_->beginPerson();
-    Result<> done = act(entry);
+    Result<> done = actions.carryOut(entry.action);
     recorder_->endPerson();
     if (!done) {
       return fail(Code::kInvalidArgument,
@@ -292,108 +274,21 @@ Result<> Simulation::playTimeline() {
   return {};
 }
 
-Result<> Simulation::act(const TimelineEntry& entry) {
-  return std::visit(Overloaded{[&](const KernelLine& line) -> Result<> {
-                                 const auto log = cluster_->kernelLog(line.node);
-                                 if (!log) {
-                                   return fail(Code::kNotFound, "there is no node " + line.node);
-                                 }
-                                 log->print({.level = 3, .text = line.text}, driver_.now());
-                                 return {};
-                               },
-                               [&](const KillNode& kill) { return cluster_->killNode(kill.node); },
-                               [&](const ReturnNode& back) { return cluster_->returnNode(back.node); },
-                               [&](const CloudChange& change) -> Result<> {
-                                 if (change.capacity) {
-                                   cluster_->cloud().setCapacity(kInstanceType, change.capacity);
-                                 }
-                                 if (change.devices) {
-                                   return cluster_->cloud().setAllocatable(scenario_.group.name,
-                                                                           allocatable(*change.devices));
-                                 }
-                                 return {};
-                               },
-                               [&](const ChangeObject& object) { return change(object); },
-                               [&](const TaintNode& node) { return taint(node); },
-                               [&](const SwitchController& fate) -> Result<> {
-                                 controller_->kill();
-                                 if (fate.runs) {
-                                   controller_->start(fate);
-                                 }
-                                 return {};
-                               },
-                               [&](const ApiTrouble& api) { return trouble(api); },
-                               [&](const ReleaseThing& thing) { return release(thing); }},
-                    entry.action);
-}
-
-Result<> Simulation::change(const ChangeObject& object) {
-  kube::Api& api = cluster_->api();
-  switch (object.verb) {
-    case ChangeObject::Verb::kCreate:
-      MAINSTAY_TRY(createObject(api, object.body, kPerson));
-      return {};
-    case ChangeObject::Verb::kPatch:
-      MAINSTAY_TRY(kube::patch(api, object.resource, object.ns, object.name, kube::Body::kMergePatch,
-                               object.body, kPerson));
-      return {};
-    case ChangeObject::Verb::kDelete:
-      return kube::remove(api, object.resource, object.ns, object.name, "");
-  }
-  return {};
-}
-
-Result<> Simulation::taint(const TaintNode& taint) {
-  MAINSTAY_ASSIGN(const Json node, kube::get(cluster_->api(), api::kNodes, "", taint.node));
-  const Json* present = find(node, "spec", "taints");
-  JsonArray taints = present && present->is_array() ? present->get_array() : JsonArray();
-  taints.push_back(
-      JsonObject{{"key", taint.taint.key}, {"value", taint.taint.value}, {"effect", taint.taint.effect}});
-  const Json patch = JsonObject{{"spec", JsonObject{{"taints", std::move(taints)}}}};
-  MAINSTAY_TRY(
-      kube::patch(cluster_->api(), api::kNodes, "", taint.node, kube::Body::kMergePatch, patch, kPerson));
-  return {};
-}
-
-Result<> Simulation::trouble(const ApiTrouble& trouble) {
-  if (trouble.calls > 0) {
-    const auto matches = [verb = trouble.verb](const kube::ApiRequest& request) {
-      return verb.empty() || (verb == "write" ? request.isWrite() : request.method == verb);
-    };
-    controller_->api().failMatching(matches, Error(trouble.code, "the scenario lets this call fail"),
-                                    trouble.calls);
-  }
-  if (trouble.dropWatches) {
-    controller_->api().dropWatches();
-  }
-  return {};
-}
-
-Result<> Simulation::release(const ReleaseThing& thing) {
-  kube::Api& api = cluster_->api();
-  if (!thing.job.empty()) {
-    MAINSTAY_TRY(jobs::releaseJob(api, thing.ns, thing.job, {.reason = thing.reason}, driver_.now()));
-    return {};
-  }
-  MAINSTAY_TRY(recovery::releaseNode(api, {{provider_->name(), provider_.get()}}, thing.node,
-                                     {.reason = thing.reason}, driver_.now()));
-  return {};
-}
-
-std::vector<JsonObject> Simulation::newDeeds() {
-  std::vector<JsonObject> deeds;
+std::vector<Recorder::Deed> Simulation::newDeeds() {
+  std::vector<Recorder::Deed> deeds;
   const std::vector<CloudEffect> all = cluster_->cloud().effects();
   for (; deedsSeen_ < all.size(); ++deedsSeen_) {
     const CloudEffect& effect = all[deedsSeen_];
     if (effect.action == "SetInstanceHealth") {
       continue;  // the recorded provider tells it
     }
-    deeds.push_back({{"cloud", effect.action},
-                     {"who", "cloud"},
-                     {"id", effect.instance},
-                     {"instance", namesOfInstance(*cluster_, effect.instance)},
-                     {"effect", true},
-                     {"message", effect.detail}});
+    deeds.push_back({effect.at,
+                     {{"cloud", effect.action},
+                      {"who", "cloud"},
+                      {"id", effect.instance},
+                      {"instance", namesOfInstance(*cluster_, effect.instance)},
+                      {"effect", true},
+                      {"message", effect.detail}}});
   }
   return deeds;
 }

@@ -61,7 +61,7 @@ std::vector<fault::Finding> allFaults(const api::Node& node, const api::Recovery
       }
     }
   } else {
-    trouble = findings.error().toString();
+    trouble = findings.error().with(std::string("annotation ") + api::kFindingsAnnotation).toString();
   }
   for (const api::Condition& condition : node.conditions) {
     const bool told = std::ranges::any_of(

@@ -54,6 +54,7 @@ class IncidentPlan {
   void noteProvider(const InstanceFacts& facts);
   bool cleanUp();
   bool answersUnderOldName() const;
+  bool groupIsWhole() const;
   void claim();
   void validate();
   void escalateWhenLate();

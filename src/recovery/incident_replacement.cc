@@ -32,8 +32,27 @@ void IncidentPlan::replacing() {
   } else if (clean && status_.provider.group.empty()) {
     end(Phase::kResolved, "InstanceGone",
         "the instance was gone before its group was known: no replacement is waited for");
+  } else if (clean && groupIsWhole()) {
+    end(Phase::kResolved, "InstanceGone",
+        "the instance ended before anybody asked for it, and group " + status_.provider.group +
+            " is whole without it");
   }
   escalateWhenLate();
+}
+
+// The group has as many sound instances as it wants, and none of them came late enough to be waited for: it filled the
+// place before the fault was seen, or was made smaller.
+bool IncidentPlan::groupIsWhole() const {
+  const auto facts = context_.fleet.facts.find(incident_.meta.name);
+  if (status_.provider.marked || facts == context_.fleet.facts.end() || !facts->second.group) {
+    return false;
+  }
+  const cloud::Group& group = *facts->second.group;
+  const TimePoint since = launchedAfter(incident_, status_);
+  const auto sound = std::ranges::count_if(group.instances, [&](const cloud::Instance& instance) {
+    return instance.healthy && instance.lifecycle == "InService" && instance.launched <= since;
+  });
+  return sound >= group.desired;
 }
 
 // What was asked since this phase began, and since the mark.
