@@ -46,11 +46,11 @@ def page(tmp_path):
 @pytest.mark.parametrize(
     "text, place, says",
     [
-        (GOOD.replace("ready", "redy"), ":4:14", "did you mean ready?"),
-        (GOOD.replace("nodes", "nods"), ":2:8", "did you mean nodes?"),
-        (GOOD.replace("true", "maybe"), ":4:14", "true or false"),
+        (GOOD.replace("ready", "redy"), ":4:21", "did you mean ready?"),
+        (GOOD.replace("nodes", "nods"), ":2:1", "did you mean nodes?"),
+        (GOOD.replace("true", "maybe"), ":4:22", "true or false"),
         (GOOD + "timeline:\n  - {at: soon, kill: {node: a}}\n", ":6:10", "duration"),
-        (GOOD + "timeline:\n  - {at: 1s, kil: {node: a}}\n", ":6:19", "did you mean kill?"),
+        (GOOD + "timeline:\n  - {at: 1s, kil: {node: a}}\n", ":6:14", "did you mean kill?"),
         (GOOD + "timeline:\n  - {at: 1s}\n", ":6:5", "exactly one of"),
         (GOOD.replace("ready: true", "by: 1s"), ":4:5", "says nothing about a"),
         ("scenario: x\nnodes: [{name: a}]\n", "", "must follow"),
