@@ -1,7 +1,8 @@
 # mainstay_library(NAME base SRCS a.cc ... DEPS ... TESTS a_test.cc ... TEST_DEPS ... LABELS threads ...)
 #
 # One static library and one test binary (NAME_test) per folder. DEPS are what its headers need; TESTS are found by
-# ctest one by one. LABELS mark the test binary: `threads` runs under the thread sanitizer too.
+# ctest one by one, as NAME.Suite.Case. LABELS marks the test binary, with one word (gtest_discover_tests cuts lists):
+# `threads` runs under the thread sanitizer too.
 function(mainstay_library)
   cmake_parse_arguments(ARG "" "NAME" "SRCS;DEPS;TESTS;TEST_DEPS;LABELS" ${ARGN})
   set(target mainstay_${ARG_NAME})
@@ -32,7 +33,7 @@ function(mainstay_test)
   mainstay_speed(${ARG_NAME}_test)
   include(GoogleTest)
   gtest_discover_tests(${ARG_NAME}_test TEST_PREFIX "${ARG_NAME}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 120 LABELS "${ARG_NAME};${ARG_LABELS}")
+                       PROPERTIES TIMEOUT 120 LABELS "${ARG_LABELS}")
 endfunction()
 
 # mainstay_program(NAME mainstay-agent SRCS ... DEPS ...)
