@@ -14,7 +14,7 @@ seconds() { printf '%dm%02ds' $(($1 / 60)) $(($1 % 60)); }
 build_packages="g++ cmake ninja-build ccache pkg-config libcurl4-openssl-dev libboost-dev libboost-json-dev libre2-dev
   libyaml-cpp-dev libexpected-dev libspdlog-dev libfmt-dev libcli11-dev prometheus-cpp-dev libssl-dev libgtest-dev
   libgmock-dev ca-certificates"
-test_packages="clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-14 python3 python3-pytest openssl"
+test_packages="clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 python3 python3-pytest openssl"
 
 # The python that has pytest: the first on PATH, or the distribution's own.
 pytest() {

@@ -52,7 +52,7 @@ std::optional<Json> floatOf(std::string_view text) {
 
 // The core schema of YAML 1.2; nullopt: a string.
 std::optional<Json> resolvePlain(std::string_view text) {
-  if (text == "" || text == "~" || text == "null" || text == "Null" || text == "NULL") {
+  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") {
     return Json(nullptr);
   }
   if (text == "true" || text == "True" || text == "TRUE") {

@@ -94,7 +94,7 @@ void readWanted(const Cursor& in, const SubjectForm& form, Expectation& out) {
                                                        "calls", "effects", "recoveries"};
   for (const auto& member : in.value().get_object()) {
     const std::string_view key(member.key().data(), member.key().size());
-    const bool name = key == form.key && out.name != "";
+    const bool name = key == form.key && !out.name.empty();
     if (!notWanted.contains(key) && !name) {
       expectShape(in.at(key), key, member.value());
       out.wanted[key] = member.value();

@@ -14,6 +14,8 @@ template <class... Ts>
 struct Overloaded : Ts... {
   using Ts::operator()...;
 };
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;  // clang 16 does not deduce aggregates by itself
 
 std::string podText(const PodRef& pod) {
   return pod.ns + "/" + pod.name + " " + pod.uid;
