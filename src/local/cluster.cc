@@ -284,7 +284,8 @@ Result<> Cluster::writeKernelLog(const std::string& name, const std::string& tex
   if (!log) {
     return noSuchNode(name);
   }
-  return log->write(text.ends_with('\n') ? text : text + "\n", clock_.now());
+  Result<> written = log->write(text.ends_with('\n') ? text : text + "\n", clock_.now());
+  return written ? written : fail(std::move(written).error().with("node " + name));
 }
 
 std::shared_ptr<KernelRing> Cluster::kernelLog(const std::string& name) const {

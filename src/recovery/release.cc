@@ -11,6 +11,8 @@
 namespace mainstay::recovery {
 namespace {
 
+constexpr int kReleaseAttempts = 5;  // each loses only to a write of somebody else
+
 const api::Node* findNode(const Fleet& fleet, const std::string& name) {
   const auto at = fleet.nodes.find(name);
   return at == fleet.nodes.end() ? nullptr : at->second.get();
@@ -164,22 +166,20 @@ class ReleaseWorld {
     return readOnce(caches_.incidents, now);
   }
 
+  // Plans again when somebody wrote in between, most often the controller that goes on from what we wrote.
   Result<std::string> release(const std::string& node, const ReleaseOptions& options, TimePoint now) {
-    Fleet fleet = caches_.fleet();
-    if (const api::NodeRecovery* incident = incidentToRelease(fleet, node);
-        incident && incident->status.provider.intent) {
-      askAbout(*incident, fleet, now);
-    }
-    MAINSTAY_ASSIGN(const ReleasePlan plan, planRelease(fleet, node, options, now));
-    for (const Step& step : options.dryRun ? std::vector<Step>() : plan.steps) {
-      const Result<> done = executor_.execute(step, now);
-      const bool matters = !std::holds_alternative<PostEvent>(step.action) &&
-                           !(options.uninstall && std::holds_alternative<MarkHealthy>(step.action));
-      if (!done && matters) {
-        return fail(Error(done.error()).with(describe(step)));
+    std::string sentence;
+    for (int attempt = 1;; ++attempt) {
+      MAINSTAY_ASSIGN(const ReleasePlan plan, planNow(node, options, now));
+      sentence = sentence.empty() ? plan.sentence : sentence;
+      const Result<> done = options.dryRun ? Result<>() : carryOut(plan.steps, options, now);
+      if (done) {
+        return sentence;
+      }
+      if (done.error().code() != Code::kConflict || attempt == kReleaseAttempts) {
+        return fail(done.error());
       }
     }
-    return plan.sentence;
   }
 
   // Nodes of open incidents.
@@ -194,6 +194,27 @@ class ReleaseWorld {
   }
 
  private:
+  Result<ReleasePlan> planNow(const std::string& node, const ReleaseOptions& options, TimePoint now) const {
+    Fleet fleet = caches_.fleet();
+    if (const api::NodeRecovery* incident = incidentToRelease(fleet, node);
+        incident && incident->status.provider.intent) {
+      askAbout(*incident, fleet, now);
+    }
+    return planRelease(fleet, node, options, now);
+  }
+
+  Result<> carryOut(const std::vector<Step>& steps, const ReleaseOptions& options, TimePoint now) {
+    for (const Step& step : steps) {
+      const Result<> done = executor_.execute(step, now);
+      const bool matters = !std::holds_alternative<PostEvent>(step.action) &&
+                           !(options.uninstall && std::holds_alternative<MarkHealthy>(step.action));
+      if (!done && matters) {
+        return fail(Error(done.error()).with(describe(step)));
+      }
+    }
+    return {};
+  }
+
   void askAbout(const api::NodeRecovery& incident, Fleet& fleet, TimePoint now) const {
     const auto provider = providers_.find(incident.status.provider.name);
     if (provider == providers_.end()) {

@@ -61,7 +61,7 @@ def test_a_wrong_command_line_is_refused_with_what_is_wrong(folder, arguments, s
         (None, "", "No such file or directory"),
         ('{"plugin": "kmsg",\n "rules": [}\n', ": invalid JSON at line 2, column 12", ""),
         (RULES % "a(b", ":3:51: rules[0].pattern", "missing )"),
-        (RULES.replace("temporary", "sometimes") % "a", ":3:12: rules[0].type", "sometimes"),
+        (RULES.replace('"A"', "7") % "a", ":3:35: rules[0].reason", "expected a string, found an integer"),
         (RULES.replace("kmsg", "journald") % "a", "", "journald"),
     ],
 )
@@ -100,7 +100,7 @@ def with_files(arguments, folder):
     [
         (None, "", "No such file or directory"),
         (KUBECONFIG % "]", ":6:", ""),
-        (KUBECONFIG % "7", ":6:32: clusters[0].cluster.server", "expected a string, found an integer"),
+        (KUBECONFIG % "7", ":6:34: clusters[0].cluster.server", "expected a string, found an integer"),
         (KUBECONFIG.replace("current-context: here", "current-context: there") % NOBODY, "", "there"),
     ],
     ids=["missing", "no YAML", "wrong type", "unknown context"],
@@ -246,8 +246,9 @@ def test_release_all_leaves_nothing_of_ours(held_up):
     released = up.mainstay("release", "--all", "--reason=uninstalling")
     assert released.returncode == 0, released.stderr
     bare = {**SOUND, "health": None}
+    cordoned = {**bare, "cordoned": True, "taints": ["node.kubernetes.io/unschedulable"]}
     states = {node["metadata"]["name"]: node_state(node) for node in up.api.items(NODES)}
-    assert states == {"node-a": {**bare, "cordoned": True}, "node-b": bare, "node-c": bare}
+    assert states == {"node-a": cordoned, "node-b": bare, "node-c": bare}
     assert not job_state(up.job())["suspended"]
     assert [incident_state(incident)["outcome"] for incident in up.incidents()] == ["Released"]
     assert up.api.get(f"{POLICIES}/default").get("status", {}).get("active", []) == []
@@ -265,7 +266,7 @@ def as_people_left_it(up):
             meta = item["metadata"]
             meta.pop("managedFields", None)
             meta.pop("resourceVersion")
-            meta.get("annotations", {}).pop(FINDINGS, None)
+            meta.setdefault("annotations", {}).pop(FINDINGS, None)
             if path == NODES:
                 item["status"].pop("conditions")
             objects[f"{path}/{meta['name']}"] = item
