@@ -321,7 +321,10 @@ class JsonPatcher {
     Json value = *source;
     if (op == "move") {
       MAINSTAY_TRY(remove(from, fromText));
-    } else if ((copied_ += toText(value).size()) > kMaxCopied) {
+      return value;
+    }
+    copied_ += toText(value).size();
+    if (copied_ > kMaxCopied) {
       return refuse(patchRefused("copies more than " + std::to_string(kMaxCopied) + " bytes"));
     }
     return value;
