@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from harness import LEASE, NODES, cluster, eventually, recovered
+from harness import LEASE, cluster, eventually, recovered
 from relay import Relay
 
 SIDES = ("before", "after")
@@ -40,22 +40,11 @@ KINDS = [
 def start_work(up):
     """The job, and on the node that will fail a pod that nobody but the drain moves."""
     up.start_training()
-    eventually(lambda: up.api.find(f"{NODES}/node-b"), "node-b")
-    up.api.create("/api/v1/namespaces/default/pods", {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "bystander"},
-        "spec": {"nodeName": "node-b", "containers": [{
-            "name": "main",
-            "image": "mainstay/trainer:0.1",
-            "args": ["--steps=1000000"],
-            "env": [{"name": "TRAINER_STEP_MILLIS", "value": "200"}],
-        }]},
-    })
+    up.start_bystander()
 
 
-def bystander_runs(up):
-    return up.api.get("/api/v1/namespaces/default/pods/bystander").get("status", {}).get("phase") == "Running"
+def at_work(up):
+    return up.training() and up.bystander_runs()
 
 
 def play(crash_at):
@@ -76,7 +65,7 @@ def play(crash_at):
 
             eventually(look, f"{what}, with a crash at {crash_at}")
 
-        await_(lambda: up.training() and bystander_runs(up), "training past its checkpoint")
+        await_(lambda: at_work(up), "training past its checkpoint")
         up.write_fault("node-b")
         await_(lambda: recovered(up), "the end of the incident")
         if controllers[-1].stop() == CRASHED:  # at its very last write, just now
@@ -105,7 +94,7 @@ def test_an_undisturbed_controller_recovers_and_makes_no_other_writes_than_those
         try:
             start_work(up)
             controller = up.controller(through=relay.url)
-            eventually(lambda: up.training() and bystander_runs(up), "training past its checkpoint")
+            eventually(lambda: at_work(up), "training past its checkpoint")
             up.write_fault("node-b")
             eventually(lambda: recovered(up), "the end of the incident")
             assert controller.stop() == 0

@@ -303,6 +303,26 @@ class Cluster:
         """Past its checkpoint, so that a stop loses something."""
         return any(step > 2 for step in self.progress("step"))
 
+    def start_bystander(self, labels=None):
+        """A pod on node-b that nothing but a drain moves."""
+        eventually(lambda: self.api.find(f"{NODES}/node-b"), "node-b")
+        container = {
+            "name": "main",
+            "image": "mainstay/trainer:0.1",
+            "args": ["--steps=1000000"],
+            "env": [{"name": "TRAINER_STEP_MILLIS", "value": "200"}],
+        }
+        self.api.create("/api/v1/namespaces/default/pods", {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "bystander", "labels": labels or {}},
+            "spec": {"nodeName": "node-b", "containers": [container]},
+        })
+
+    def bystander_runs(self):
+        pod = self.api.get("/api/v1/namespaces/default/pods/bystander")
+        return pod.get("status", {}).get("phase") == "Running"
+
     def incidents(self):
         return self.api.items(RECOVERIES)
 

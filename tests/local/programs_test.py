@@ -155,34 +155,20 @@ def test_a_wrong_crash_point_is_refused(folder):
 
 # --- In the middle of an incident ---
 
-BYSTANDER = "/api/v1/namespaces/default/pods/bystander"
-
-
 @pytest.fixture
 def held_up():
     """The drain of node-b waits for a pod that a disruption budget protects; the job is stopped."""
     with cluster() as up:
         up.start_training()
-        eventually(lambda: up.api.find(f"{NODES}/node-b"), "node-b")
         up.api.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
             "metadata": {"name": "precious"},
             "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "precious"}}},
         })
-        up.api.create("/api/v1/namespaces/default/pods", {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "bystander", "labels": {"app": "precious"}},
-            "spec": {"nodeName": "node-b", "containers": [{
-                "name": "main",
-                "image": "mainstay/trainer:0.1",
-                "args": ["--steps=1000000"],
-                "env": [{"name": "TRAINER_STEP_MILLIS", "value": "200"}],
-            }]},
-        })
+        up.start_bystander({"app": "precious"})
         controller = up.controller()
-        eventually(lambda: up.training() and up.api.get(BYSTANDER)["status"]["phase"] == "Running", "work on node-b")
+        eventually(lambda: up.training() and up.bystander_runs(), "work on node-b")
         written = up.mainstay("local", "kmsg", "node-b", f"<3>{FAULT}")
         assert written.returncode == 0 and written.stdout + written.stderr == ""
         eventually(lambda: up.phase() == "Draining" and up.job()["spec"]["runPolicy"].get("suspend"), "the drain")
@@ -222,7 +208,7 @@ def test_a_released_node_is_as_before_and_its_job_trains_again(held_up):
     [incident] = map(incident_state, up.incidents())
     assert incident["outcome"] == "Released" and incident["replacement"] is None
     assert up.effects() == {"LaunchInstance": 3}
-    assert up.api.get(BYSTANDER)["status"]["phase"] == "Running"
+    assert up.bystander_runs()
     assert "bears no marks" in up.mainstay("node", "release", "node-b", "--reason=x").stdout
 
 
