@@ -88,12 +88,19 @@ std::optional<Values> bracketed(const Values& values, std::string_view inside) {
   if (inside[0] == '\'' || inside[0] == '"') {
     return membersNamed(values, unquoted(inside));
   }
-  std::size_t index = 0;
+  // "2", "-1" from the end, or "-1:" for all from there on: the newest condition, as Kubeflow's columns say it.
+  const bool slice = inside.back() == ':';
+  inside.remove_suffix(slice ? 1 : 0);
+  std::int64_t index = 0;
   const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), index);
   if (error != std::errc() || end != inside.data() + inside.size()) {
     return std::nullopt;
   }
-  return elementsWhere(values, [index](const JsonArray&, std::size_t i) { return i == index; });
+  return elementsWhere(values, [=](const JsonArray& elements, std::size_t i) {
+    const std::int64_t from = index < 0 ? std::ssize(elements) + index : index;
+    const auto at = static_cast<std::int64_t>(i);
+    return slice ? at >= from : at == from;
+  });
 }
 
 }  // namespace

@@ -112,10 +112,12 @@ TEST(JsonPathTest, FindsWhatPrinterColumnsPointAt) {
   EXPECT_EQ(found(".a['x.y/z']"), "\"2\"");
   EXPECT_EQ(found(".list[1].v"), "\"4\"");
   EXPECT_EQ(found(".list[*].v"), "\"3\"\"4\"");
+  EXPECT_EQ(found(".list[-1:].v"), "\"4\"");
+  EXPECT_EQ(found(".list[-2].v"), "\"3\"");
   EXPECT_EQ(found(R"(.list[?(@.type=="B")].v)"), "\"4\"");
   EXPECT_EQ(found(".list[?(@.type == 'A')].v"), "\"3\"");
-  for (const char* path :
-       {".none", ".list[9]", ".list[", ".list[x]", ".list[?(@.type)]", ".list[]", "[?(", "."}) {
+  for (const char* path : {".none", ".list[9]", ".list[", ".list[x]", ".list[?(@.type)]", ".list[]",
+                           ".list[:]", ".list[-3]", "[?(", "."}) {
     EXPECT_TRUE(found(path).empty() || path == std::string(".")) << path;
   }
 }
