@@ -69,12 +69,10 @@ build() {
   shift
   log="build/$preset.log"
   mkdir -p build
-  printf ' %-9s %s ...' build "$preset"
+  [ ! -t 1 ] || printf ' %-9s %s ...\r' build "$preset"
   if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" ${*:+--target "$@"}; } >"$log" 2>&1; then
-    printf '\r'
     grep -E 'error|FAILED|CMake Error' -A5 "$log" | head -60 >&2 || tail -60 "$log" >&2
     stop "the $preset build failed; the whole log is in $log"
   fi
-  printf '\r'
   say build "ok  $preset, $(seconds $((SECONDS - started)))   "
 }
