@@ -36,8 +36,9 @@ install_packages() {
     printf '   %s\n' $wanted
     return 0
   fi
-  # Debian 12's default Boost is 1.74; the 1.81 beside it is the one we use there.
-  if apt-cache show libboost-json1.81-dev >/dev/null 2>&1 || dpkg-query -W libboost-json1.81-dev >/dev/null 2>&1; then
+  # Debian 12's default Boost is 1.74; the 1.81 beside it is the one we use there. (Asking apt would need its lists,
+  # which a fresh machine does not have yet.)
+  if grep -q '^VERSION_CODENAME=bookworm' /etc/os-release; then
     wanted=${wanted/libboost-dev/libboost1.81-dev}
     wanted=${wanted/libboost-json-dev/libboost-json1.81-dev}
   fi
