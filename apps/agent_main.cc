@@ -1,12 +1,13 @@
 // mainstay-agent: finds faults in a node's kernel log and tells Kubernetes.
-#include <csignal>
-#include <cstdlib>
 #include <iostream>
 #include <optional>
+
+#include "environment.h"
 
 #include "agent/agent.h"
 #include "agent/options.h"
 #include "agent/sources/kmsg_thread.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "fault/text.h"
 #include "kube/http_api.h"
@@ -16,18 +17,6 @@ namespace {
 
 constexpr int kBadInput = 2;
 
-std::string environmentOf(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value ? value : "";
-}
-
-LogLevel levelOf(const std::string& name) {
-  return name == "debug"     ? LogLevel::kDebug
-         : name == "warning" ? LogLevel::kWarning
-         : name == "error"   ? LogLevel::kError
-                             : LogLevel::kInfo;
-}
-
 // Serves on `port` unless it is off.
 Result<std::unique_ptr<HttpServer>> serve(const std::string& address, int port, HttpServer::Handler handler) {
   if (port <= 0) {
@@ -36,18 +25,8 @@ Result<std::unique_ptr<HttpServer>> serve(const std::string& address, int port, 
   return HttpServer::listen({.address = address, .port = port}, std::move(handler));
 }
 
-// Blocked before any thread starts, so that only `waitForStop` takes them.
-sigset_t blockStopSignals() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGINT);
-  ::sigaddset(&signals, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
-
 Result<> runAgent(const agent::Options& options) {
-  const sigset_t stopSignals = blockStopSignals();
+  blockInterrupts();
   const SteadyWallClock clock;
   const RealFileSystem files;
   const TimePoint now = clock.now();
@@ -87,9 +66,7 @@ Result<> runAgent(const agent::Options& options) {
   RealDriver driver(clock);
   driver.start(std::make_shared<agent::Agent>(std::move(parts), now));
   logInfo("started", {{"version", MAINSTAY_VERSION}, {"node", agent::nodeName(options, environmentOf)}});
-  int signal = 0;
-  ::sigwait(&stopSignals, &signal);
-  logInfo("stopping", {{"signal", signal}});
+  logInfo("stopping", {{"signal", waitForInterrupt()}});
   return {};
 }
 
@@ -104,8 +81,7 @@ int main(int argc, char** argv) {
   if (const auto code = flags.parse(argc, argv)) {
     return *code;
   }
-  configureLog(options.logFormat == "json" ? LogFormat::kJson : LogFormat::kLogfmt,
-               levelOf(options.logLevel));
+  configureLog(options.logFormat, options.logLevel);
   if (const Result<> ran = runAgent(options); !ran) {
     std::cerr << "mainstay-agent: " << ran.error().toString() << "\n";
     return kBadInput;

@@ -2,14 +2,15 @@
 // group.
 #include <unistd.h>
 
-#include <csignal>
-#include <cstdlib>
 #include <iostream>
 #include <random>
+
+#include "environment.h"
 
 #include "base/crash_point.h"
 #include "base/flags.h"
 #include "base/http_server.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/metrics.h"
@@ -56,18 +57,6 @@ void addFlags(Flags& flags, Options& options) {
                  "least level that is logged");
 }
 
-std::string environmentOf(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-LogLevel levelOf(const std::string& name) {
-  return name == "debug"     ? LogLevel::kDebug
-         : name == "warning" ? LogLevel::kWarning
-         : name == "error"   ? LogLevel::kError
-                             : LogLevel::kInfo;
-}
-
 std::string hostName() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
@@ -91,16 +80,6 @@ Result<std::unique_ptr<cloud::Provider>> localCloud(const std::string& url, cons
   MAINSTAY_TRY(cloud::LocalProvider::create(apiServer));
   MAINSTAY_ASSIGN(auto provider, cloud::LocalProvider::create(url));
   return provider;
-}
-
-// Blocked before any thread starts, so that only sigwait takes them.
-sigset_t blockStopSignals() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGINT);
-  ::sigaddset(&signals, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
 }
 
 Result<std::unique_ptr<HttpServer>> serveMetrics(const Options& options, const Metrics& metrics) {
@@ -143,7 +122,7 @@ Result<> openDoors(Doors& doors, kube::Api& api, cloud::Provider* provider) {
 }
 
 Result<> runController(Options options) {
-  const sigset_t stopSignals = blockStopSignals();
+  blockInterrupts();
   const SteadyWallClock clock;
   const RealFileSystem files;
   MAINSTAY_ASSIGN(kube::Config config, apiConfig(options, files));
@@ -168,9 +147,7 @@ Result<> runController(Options options) {
     driver.start(jobs);
     driver.start(std::make_shared<kube::Election>(elector, std::vector<Loop*>{nodes.get(), jobs.get()}));
     logInfo("started", {{"version", MAINSTAY_VERSION}, {"identity", options.lease.identity}});
-    int signal = 0;
-    ::sigwait(&stopSignals, &signal);
-    logInfo("stopping", {{"signal", signal}});
+    logInfo("stopping", {{"signal", waitForInterrupt()}});
   }
   // Every loop has ended: the next leader need not wait for the lease to run out.
   elector.release();
@@ -189,8 +166,7 @@ int main(int argc, char** argv) {
   if (const auto code = flags.parse(argc, argv)) {
     return *code;
   }
-  configureLog(options.logFormat == "json" ? LogFormat::kJson : LogFormat::kLogfmt,
-               levelOf(options.logLevel));
+  configureLog(options.logFormat, options.logLevel);
   if (const Result<> ran = runController(options); !ran) {
     std::cerr << "mainstay-controller: " << ran.error().toString() << "\n";
     return kBadInput;

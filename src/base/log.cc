@@ -105,6 +105,14 @@ void configureLog(LogFormat format, LogLevel least) {
   logWriter().configure(format, least);
 }
 
+void configureLog(std::string_view format, std::string_view least) {
+  configureLog(format == "json" ? LogFormat::kJson : LogFormat::kLogfmt,
+               least == "debug"     ? LogLevel::kDebug
+               : least == "warning" ? LogLevel::kWarning
+               : least == "error"   ? LogLevel::kError
+                                    : LogLevel::kInfo);
+}
+
 void logDebug(std::string_view message, LogFields fields) {
   logWriter().write(LogLevel::kDebug, message, fields);
 }

@@ -37,6 +37,9 @@ using LogFields = std::initializer_list<LogField>;
 
 // Called once by main, before any thread starts.
 void configureLog(LogFormat format, LogLevel least);
+// By the words of --log-format (logfmt, json) and --log-level (debug, info, warning, error); Flags::addChoice lets no other
+// word through.
+void configureLog(std::string_view format, std::string_view least);
 
 void logDebug(std::string_view message, LogFields fields = {});
 void logInfo(std::string_view message, LogFields fields = {});

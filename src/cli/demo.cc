@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "api/names.h"
+#include "base/interrupt.h"
 #include "cli/demo_cluster.h"
-#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/rehearsal.h"
 #include "cli/story.h"

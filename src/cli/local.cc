@@ -2,8 +2,8 @@
 
 #include "api/names.h"
 #include "base/http_client.h"
+#include "base/interrupt.h"
 #include "cli/demo_cluster.h"
-#include "cli/interrupt.h"
 
 namespace mainstay::cli {
 

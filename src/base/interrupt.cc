@@ -1,8 +1,8 @@
-#include "cli/interrupt.h"
+#include "base/interrupt.h"
 
 #include <csignal>
 
-namespace mainstay::cli {
+namespace mainstay {
 
 namespace {
 
@@ -21,10 +21,11 @@ void blockInterrupts() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-void waitForInterrupt() {
+int waitForInterrupt() {
   const sigset_t signals = interrupts();
   int received = 0;
   sigwait(&signals, &received);
+  return received;
 }
 
 bool interrupted() {
@@ -33,4 +34,4 @@ bool interrupted() {
   return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
 }
 
-}  // namespace mainstay::cli
+}  // namespace mainstay
