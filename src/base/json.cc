@@ -94,22 +94,24 @@ bool allFinite(const Json& value) {
 
 }  // namespace
 
-Result<Json> parseJson(std::string_view text) {
+Result<Json> parseJson(std::string_view text, const std::string& file) {
   boost::json::parse_options options;
   options.max_depth = kMaxDepth;
   boost::json::parser parser({}, options);
   boost::json::error_code code;
   const std::size_t read = parser.write_some(text.data(), text.size(), code);
+  const std::string where = file.empty() ? "" : file + ":";
   const bool trailing = !code && text.find_first_not_of(" \t\r\n", read) != std::string_view::npos;
   if (!code && !trailing) {
     Json value = parser.release();
     return allFinite(value) ? Result<Json>(std::move(value))
-                            : fail(Code::kInvalidArgument, "invalid JSON: a number is out of range");
+                            : fail(Code::kInvalidArgument, (file.empty() ? "" : file + ": ") +
+                                                               "invalid JSON: a number is out of range");
   }
   const SourcePlace place = placeAt(text, std::min(read, text.size()));
   const std::string what = trailing ? "text after the end of the document" : code.message();
-  return fail(Code::kInvalidArgument, "invalid JSON at line " + std::to_string(place.line) + ", column " +
-                                          std::to_string(place.column) + ": " + what);
+  return fail(Code::kInvalidArgument, where + std::to_string(place.line) + ":" +
+                                          std::to_string(place.column) + ": invalid JSON: " + what);
 }
 
 std::string toText(const Json& value) {

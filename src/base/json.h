@@ -20,8 +20,8 @@ using JsonObject = boost::json::object;
 using JsonArray = boost::json::array;
 
 // Parses one document: at most 64 levels deep, no trailing text, no comments, last duplicate key wins (as
-// Go). The error names line and column.
-Result<Json> parseJson(std::string_view text);
+// Go). The error begins with the place, "rules.json:2:12: invalid JSON: ..."; the file is left out when unnamed.
+Result<Json> parseJson(std::string_view text, const std::string& file = "");
 
 // Compact text; keys in the object's own order.
 std::string toText(const Json& value);

@@ -10,7 +10,7 @@
 #include "base/loop.h"
 #include "base/subprocess.h"
 #include "cli/demo.h"
-#include "local/cluster.h"
+#include "local/cluster/cluster.h"
 
 namespace mainstay::cli {
 

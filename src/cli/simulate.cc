@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/file_system.h"
-#include "local/simulation.h"
+#include "local/scenario/simulation.h"
 
 namespace mainstay::cli {
 namespace {

@@ -116,13 +116,10 @@ void warnOfUndeclaredConditions(LogMonitorConfig& config) {
 }  // namespace
 
 Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std::string& file) {
-  auto document = parseJson(text);
-  if (!document) {
-    return fail(std::move(document).error().with(file));
-  }
+  MAINSTAY_ASSIGN(const Json document, parseJson(text, file));
   const JsonPlaces places(text);
   DecodeErrors errors(file, [&](const std::string& path) { return places.find(path); });
-  const Cursor root(*document, errors);
+  const Cursor root(document, errors);
 
   LogMonitorConfig config;
   config.file = file;

@@ -9,8 +9,8 @@
 #include "base/loop.h"
 #include "base/subprocess.h"
 #include "kube/watch_cache.h"
-#include "local/direct_api.h"
-#include "local/http_front.h"
+#include "local/api/direct_api.h"
+#include "local/api/http_front.h"
 
 namespace mainstay::local {
 namespace {

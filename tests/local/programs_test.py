@@ -59,7 +59,7 @@ def test_a_wrong_command_line_is_refused_with_what_is_wrong(folder, arguments, s
     "text, place, says",
     [
         (None, "", "No such file or directory"),
-        ('{"plugin": "kmsg",\n "rules": [}\n', ": invalid JSON at line 2, column 12", ""),
+        ('{"plugin": "kmsg",\n "rules": [}\n', ":2:12: invalid JSON: ", ""),
         (RULES % "a(b", ":3:51: rules[0].pattern", "missing )"),
         (RULES.replace('"A"', "7") % "a", ":3:35: rules[0].reason", "expected a string, found an integer"),
         (RULES.replace("kmsg", "journald") % "a", "", "journald"),
