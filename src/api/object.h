@@ -56,6 +56,7 @@ struct Resource {
   std::string apiVersion() const;  // "v1", "kubeflow.org/v1"
 };
 
+// Not for the initialisers of other files' globals: the order between files is not defined.
 extern const Resource kNodes;
 extern const Resource kPods;
 extern const Resource kEvents;

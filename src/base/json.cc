@@ -225,10 +225,6 @@ std::int64_t Cursor::integer(std::int64_t fallback) const {
   return value_ ? integer() : fallback;
 }
 
-double Cursor::number(double fallback) const {
-  return value_ ? number() : fallback;
-}
-
 bool Cursor::boolean(bool fallback) const {
   return value_ ? boolean() : fallback;
 }

@@ -100,7 +100,6 @@ class Cursor {
   // With a default when absent; a wrong type is an error all the same.
   std::string string(std::string_view fallback) const;
   std::int64_t integer(std::int64_t fallback) const;
-  double number(double fallback) const;
   bool boolean(bool fallback) const;
   // Go duration text.
   Duration duration(Duration fallback) const;

@@ -49,7 +49,9 @@ class JobControllerTest : public testing::Test {
       std::make_unique<Controller>(cluster.api, "host", [this] { return leading; });
 };
 
-const std::string kJobPath = api::kPyTorchJobs.path(kKubeflow, "mini");
+std::string jobPath() {
+  return api::kPyTorchJobs.path(kKubeflow, "mini");
+}
 
 TEST_F(JobControllerTest, TakesAJobFromTheFaultToTheRestart) {
   settle();
@@ -85,7 +87,7 @@ TEST_F(JobControllerTest, TheStopIsOneGuardedPatchBeforeAnythingElse) {
   cluster.openIncident("i1", "b");
   settle();
   const kube::ApiRequest& stop = cluster.api.writes.front();
-  EXPECT_EQ(stop.path, kJobPath);
+  EXPECT_EQ(stop.path, jobPath());
   EXPECT_EQ(stop.kind, kube::Body::kMergePatch);
   EXPECT_FALSE(findString(stop.body, "metadata", "resourceVersion").empty());
   EXPECT_EQ(toText(*find(stop.body, "spec", "runPolicy")), R"({"suspend":true})");
@@ -135,7 +137,7 @@ TEST_F(JobControllerTest, ReadsAgainAndStopsWhenSomebodyWroteInBetween) {
   cluster.openIncident("i1", "b");
   int conflicts = 0;
   cluster.api.beforeWrite = [&](const kube::ApiRequest& write) -> Result<> {
-    if (write.path == kJobPath && conflicts++ == 0) {
+    if (write.path == jobPath() && conflicts++ == 0) {
       cluster.api.change(api::kPyTorchJobs, kKubeflow, "mini",
                          TestCluster::json(R"({"metadata": {"labels": {"x": "y"}}})"));
     }
@@ -152,7 +154,7 @@ TEST_F(JobControllerTest, AJobThatFinishedInBetweenIsNotStopped) {
   settle();
   cluster.openIncident("i1", "b");
   cluster.api.beforeWrite = [&](const kube::ApiRequest& write) -> Result<> {
-    if (write.path == kJobPath && !cluster.finished()) {
+    if (write.path == jobPath() && !cluster.finished()) {
       cluster.api.change(api::kPyTorchJobs, kKubeflow, "mini",
                          TestCluster::json(R"({"status": {"completionTime": "2026-01-01T00:00:00Z",
                                                "conditions": [{"type": "Succeeded", "status": "True"}]}})"));
@@ -169,7 +171,7 @@ TEST_F(JobControllerTest, AFailedWriteIsTriedAgainAfterAPause) {
   cluster.openIncident("i1", "b");
   int failures = 2;
   cluster.api.beforeWrite = [&](const kube::ApiRequest& write) -> Result<> {
-    if (write.path == kJobPath && failures-- > 0) {
+    if (write.path == jobPath() && failures-- > 0) {
       return fail(Code::kUnavailable, "no API server");
     }
     return {};
@@ -203,7 +205,7 @@ TEST_F(JobControllerTest, ARestartedControllerGoesOnFromTheAnnotation) {
   settle();
   EXPECT_FALSE(cluster.suspended());
   EXPECT_EQ(cluster.state().retry, 1);
-  EXPECT_EQ(std::ranges::count(patched(), kJobPath), 2);
+  EXPECT_EQ(std::ranges::count(patched(), jobPath()), 2);
 }
 
 TEST_F(JobControllerTest, TheSameEventIsToldOnce) {

@@ -89,15 +89,6 @@ KindPtr KindTable::find(const std::string& group, const std::string& version,
   return nullptr;
 }
 
-KindPtr KindTable::findByKind(const std::string& apiVersion, const std::string& kindName) const {
-  for (const KindPtr& kind : all_) {
-    if (kind->resource.kind == kindName && kind->resource.apiVersion() == apiVersion) {
-      return kind;
-    }
-  }
-  return nullptr;
-}
-
 std::vector<KindPtr> KindTable::oneOfEachShelf() const {
   std::vector<KindPtr> kinds = builtIn_;
   for (const auto& [name, versions] : custom_) {

@@ -66,7 +66,6 @@ class KindTable {
   // "/api/v1/namespaces/NS/pods/NAME/log"; 404 when it names nothing that is served.
   Outcome<Target> resolve(std::string_view path) const;
   KindPtr find(const std::string& group, const std::string& version, const std::string& plural) const;
-  KindPtr findByKind(const std::string& apiVersion, const std::string& kind) const;
   // One per shelf: for those who walk over everything that is stored.
   std::vector<KindPtr> oneOfEachShelf() const;
 

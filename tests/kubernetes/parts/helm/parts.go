@@ -1,0 +1,5 @@
+//go:build tools
+
+package parts
+
+import _ "helm.sh/helm/v3/cmd/helm"

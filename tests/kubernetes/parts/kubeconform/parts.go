@@ -1,0 +1,5 @@
+//go:build tools
+
+package parts
+
+import _ "github.com/yannh/kubeconform/cmd/kubeconform"
