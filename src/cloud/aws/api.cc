@@ -101,7 +101,8 @@ Ec2Status readStatus(Reader&, const Element& at) {
 }
 
 CallError malformed(const std::string& action, const std::string& lacks) {
-  return CallError(Error(Code::kInternal, "AWS's answer to " + action + " lacks " + lacks + ", or holds no such value"));
+  return CallError(
+      Error(Code::kInternal, "AWS's answer to " + action + " lacks " + lacks + ", or holds no such value"));
 }
 
 // Reads each of `items` and adds it to `out`.
@@ -120,8 +121,8 @@ CallResult<void> readAll(const std::string& action, const std::vector<Element>& 
 }
 
 // Calls until the answer names no next page. `take` is given the part that holds the list and the token.
-CallResult<void> forEachPage(QueryClient& client, const Service& service, const std::string& action, Query query,
-                             const std::function<CallResult<void>(const Element&)>& take) {
+CallResult<void> forEachPage(QueryClient& client, const Service& service, const std::string& action,
+                             Query query, const std::function<CallResult<void>(const Element&)>& take) {
   const bool ec2 = &service == &kEc2;
   const char* const tokenName = ec2 ? "nextToken" : "NextToken";
   for (int page = 0; page < kMaxPages; ++page) {
@@ -170,7 +171,8 @@ bool GroupInstance::healthy() const {
   });
 }
 
-CallResult<std::vector<GroupInstance>> Api::describeAutoScalingInstances(const std::vector<std::string>& ids) {
+CallResult<std::vector<GroupInstance>> Api::describeAutoScalingInstances(
+    const std::vector<std::string>& ids) {
   const std::string action = "DescribeAutoScalingInstances";
   Query query;
   addList(query, "InstanceIds.member", ids);
@@ -207,7 +209,8 @@ CallResult<std::vector<Activity>> Api::describeScalingActivities(const std::stri
   return found;
 }
 
-CallResult<void> Api::setInstanceHealth(const std::string& id, const std::string& status, bool respectGracePeriod) {
+CallResult<void> Api::setInstanceHealth(const std::string& id, const std::string& status,
+                                        bool respectGracePeriod) {
   MAINSTAY_TRY(client_.call(kAutoScaling, "SetInstanceHealth",
                             {{"InstanceId", id},
                              {"HealthStatus", status},
@@ -246,7 +249,9 @@ CallResult<std::optional<Ec2Status>> Api::describeInstanceStatus(const std::stri
   std::vector<Ec2Status> found;
   const CallResult<void> asked =
       forEachPage(client_, kEc2, action, {{"InstanceId.1", id}, {"IncludeAllInstances", "true"}},
-                  [&](const Element& page) { return readAll(action, page.list("instanceStatusSet"), readStatus, found); });
+                  [&](const Element& page) {
+                    return readAll(action, page.list("instanceStatusSet"), readStatus, found);
+                  });
   if (!asked && asked.error().code() != Code::kNotFound) {
     return tl::unexpected(asked.error());
   }

@@ -13,7 +13,7 @@ namespace mainstay::cloud::aws {
 // DescribeAutoScalingInstances, and the same of a group's members.
 struct GroupInstance {
   std::string id;
-  std::string group;      // "" in a group's own list
+  std::string group;  // "" in a group's own list
   std::string zone;
   std::string lifecycle;  // Pending InService Standby Terminating Terminating:Wait ...
   std::string health;     // Healthy Unhealthy, as AWS writes it (some answers in capitals)
@@ -74,7 +74,8 @@ class Api {
   // The newest `limit` (at most 100), newest first.
   CallResult<std::vector<Activity>> describeScalingActivities(const std::string& group, int limit);
   // `status`: "Healthy" or "Unhealthy".
-  CallResult<void> setInstanceHealth(const std::string& id, const std::string& status, bool respectGracePeriod);
+  CallResult<void> setInstanceHealth(const std::string& id, const std::string& status,
+                                     bool respectGracePeriod);
   // The group launches another in its place.
   CallResult<void> terminateInstanceInAutoScalingGroup(const std::string& id);
 

@@ -23,7 +23,8 @@ constexpr std::string_view kUnknownKeys =
 constexpr std::string_view kWrongSignature = "check the secret access key, and this machine's clock";
 constexpr std::string_view kEnded = "the credentials have ended; see that their source renews them";
 constexpr std::string_view kTrust =
-    "check that the cluster's OIDC provider is known to IAM, and that the role's trust policy names this service "
+    "check that the cluster's OIDC provider is known to IAM, and that the role's trust policy names this "
+    "service "
     "account and the audience sts.amazonaws.com";
 // What the codes mean to us. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html and the
 // common errors of each service.
@@ -70,7 +71,8 @@ Code codeFor(std::string_view awsCode, int status, Trouble trouble) {
   }
 }
 
-std::string adviceFor(std::string_view awsCode, Code code, const Service& service, const std::string& action) {
+std::string adviceFor(std::string_view awsCode, Code code, const Service& service,
+                      const std::string& action) {
   const auto* known = std::ranges::find(kMeanings, awsCode, &Meaning::awsCode);
   if (known != std::end(kMeanings) && !known->advice.empty()) {
     return "; " + std::string(known->advice);
@@ -87,28 +89,33 @@ std::string firstLine(const std::string& text) {
   return std::string(cutUtf8(sanitizeUtf8(text.substr(0, text.find_first_of("\r\n"))), kMaxMessage));
 }
 
-// EC2 says Response/Errors/Error and RequestID, the others ErrorResponse/Error and RequestId.
 struct Said {
   std::string code = {};
   std::string message = {};
   std::string requestId = {};
 };
 
-Said readSaid(const std::string& body) {
-  const auto root = parseXml(body);
-  if (!root) {
-    return {};
+// EC2 says Response/Errors/Error and RequestID, the others ErrorResponse/Error and RequestId.
+Said readSaid(const HttpResponse& response) {
+  Said said;
+  if (const auto root = parseXml(response.body)) {
+    const Element& direct = root->at("Error");
+    const Element& error = direct.children.empty() ? root->at("Errors").at("Error") : direct;
+    const std::string& id = root->textOf("RequestId");
+    said = {firstLine(error.textOf("Code")), firstLine(error.textOf("Message")),
+            firstLine(id.empty() ? root->textOf("RequestID") : id)};
   }
-  const Element& error = root->name == "Response" ? root->at("Errors").at("Error") : root->at("Error");
-  const std::string& id = root->textOf("RequestId");
-  return {firstLine(error.textOf("Code")), firstLine(error.textOf("Message")),
-          firstLine(id.empty() ? root->textOf("RequestID") : id)};
+  const auto header = response.headers.find("x-amzn-RequestId");
+  if (said.requestId.empty() && header != response.headers.end()) {
+    said.requestId = firstLine(header->second);
+  }
+  return said;
 }
 
 }  // namespace
 
 CallError readCallError(const Service& service, const std::string& action, const HttpResponse& response) {
-  Said said = readSaid(response.body);
+  Said said = readSaid(response);
   const Trouble trouble = troubleOf(said.code, response.status);
   const Code code = codeFor(said.code, response.status, trouble);
   std::string text = said.code.empty() ? "HTTP " + std::to_string(response.status) + ", and not AWS's words"
@@ -117,8 +124,8 @@ CallError readCallError(const Service& service, const std::string& action, const
     text += " (request " + said.requestId + ")";
   }
   text += adviceFor(said.code, code, service, action);
-  return {Error(code, std::move(text)).with(std::string(service.name) + " " + action), trouble, std::move(said.code),
-          std::move(said.message), std::move(said.requestId)};
+  return {Error(code, std::move(text)).with(std::string(service.name) + " " + action), trouble,
+          std::move(said.code), std::move(said.message), std::move(said.requestId)};
 }
 
 }  // namespace mainstay::cloud::aws

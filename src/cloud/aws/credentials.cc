@@ -14,7 +14,8 @@ Result<std::optional<Credentials>> fromEnvironment(Session& session, Deadline) {
     return std::optional<Credentials>();
   }
   if (found.accessKeyId.empty() || found.secretAccessKey.empty()) {
-    return fail(Code::kUnauthenticated, "only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set; set both or none");
+    return fail(Code::kUnauthenticated,
+                "only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set; set both or none");
   }
   return std::optional(std::move(found));
 }

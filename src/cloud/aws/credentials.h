@@ -15,9 +15,9 @@ class Session;
 struct Credentials {
   std::string accessKeyId;
   std::string secretAccessKey;
-  std::string sessionToken = {};               // "" = long-lived keys
-  std::optional<TimePoint> expires = {};       // absent: they do not end
-  std::string source = {};                     // for people: "environment", "web identity (IRSA)"
+  std::string sessionToken = {};          // "" = long-lived keys
+  std::optional<TimePoint> expires = {};  // absent: they do not end
+  std::string source = {};                // for people: "environment", "web identity (IRSA)"
   bool operator==(const Credentials&) const = default;
 };
 

@@ -61,7 +61,8 @@ CallResult<Element> QueryClient::call(const Service& service, const std::string&
 Result<QueryClient::Prepared> QueryClient::prepare(const Service& service, const std::string& body, bool sign,
                                                    Deadline deadline) {
   MAINSTAY_ASSIGN(const std::string region, session_.region(deadline));
-  MAINSTAY_ASSIGN(const std::string endpoint, endpointOf(service, region, session_.surroundings().environment));
+  MAINSTAY_ASSIGN(const std::string endpoint,
+                  endpointOf(service, region, session_.surroundings().environment));
   Prepared prepared;
   prepared.request = {.method = "POST", .target = endpoint, .body = body};
   HttpHeaders& headers = prepared.request.headers;
@@ -78,8 +79,8 @@ Result<QueryClient::Prepared> QueryClient::prepare(const Service& service, const
   return prepared;
 }
 
-CallResult<Element> QueryClient::attempt(const Service& service, const std::string& action, const std::string& body,
-                                         bool sign, Deadline deadline) {
+CallResult<Element> QueryClient::attempt(const Service& service, const std::string& action,
+                                         const std::string& body, bool sign, Deadline deadline) {
   const auto refuse = [&](Error error, Trouble trouble) {
     error.with(std::string(service.name) + " " + action);
     return tl::unexpected(CallError(std::move(error), trouble));

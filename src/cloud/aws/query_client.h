@@ -34,8 +34,8 @@ class QueryClient {
   };
   // Says where the call goes and who makes it.
   Result<Prepared> prepare(const Service& service, const std::string& body, bool sign, Deadline deadline);
-  CallResult<Element> attempt(const Service& service, const std::string& action, const std::string& body, bool sign,
-                              Deadline deadline);
+  CallResult<Element> attempt(const Service& service, const std::string& action, const std::string& body,
+                              bool sign, Deadline deadline);
 
   Session& session_;
   RetryQuota quota_;

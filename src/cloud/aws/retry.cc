@@ -29,12 +29,8 @@ constexpr std::string_view kThrottlingCodes[] = {
     "EC2ThrottledException",
 };
 constexpr std::string_view kTransientCodes[] = {
-    "RequestTimeout",
-    "RequestTimeoutException",
-    "InternalError",
-    "InternalFailure",
-    "ServiceUnavailable",
-    "Unavailable",
+    "RequestTimeout",        "RequestTimeoutException", "InternalError",
+    "InternalFailure",       "ServiceUnavailable",      "Unavailable",
     "IDPCommunicationError",  // of STS: the identity provider was slow
 };
 constexpr int kTransientStatuses[] = {500, 502, 503, 504};
@@ -45,8 +41,8 @@ Trouble troubleOf(std::string_view awsCode, int httpStatus) {
   if (std::ranges::count(kThrottlingCodes, awsCode) > 0 || httpStatus == 429) {
     return Trouble::kThrottled;
   }
-  const bool passing =
-      std::ranges::count(kTransientCodes, awsCode) > 0 || std::ranges::count(kTransientStatuses, httpStatus) > 0;
+  const bool passing = std::ranges::count(kTransientCodes, awsCode) > 0 ||
+                       std::ranges::count(kTransientStatuses, httpStatus) > 0;
   return passing ? Trouble::kTransient : Trouble::kLasting;
 }
 

@@ -13,7 +13,7 @@ struct Partition {
   std::string_view suffix;
 };
 constexpr Partition kPartitions[] = {
-    {"cn-", "amazonaws.com.cn"},  {"us-iso-", "c2s.ic.gov"},       {"us-isob-", "sc2s.sgov.gov"},
+    {"cn-", "amazonaws.com.cn"},    {"us-iso-", "c2s.ic.gov"},      {"us-isob-", "sc2s.sgov.gov"},
     {"us-isof-", "csp.hci.ic.gov"}, {"eu-isoe-", "cloud.adc-e.uk"}, {"eusc-", "amazonaws.eu"},
 };
 constexpr std::string_view kCommonSuffix = "amazonaws.com";
@@ -25,7 +25,8 @@ bool isRegion(std::string_view text) {
 }
 
 std::string_view suffixOf(std::string_view region) {
-  const auto at = std::ranges::find_if(kPartitions, [&](const Partition& p) { return region.starts_with(p.regions); });
+  const auto at =
+      std::ranges::find_if(kPartitions, [&](const Partition& p) { return region.starts_with(p.regions); });
   return at == std::end(kPartitions) ? kCommonSuffix : at->suffix;
 }
 
@@ -45,7 +46,8 @@ Result<std::string> endpointOf(const Service& service, const std::string& region
     return url.ends_with('/') ? url : url + "/";
   }
   if (!isRegion(region)) {
-    return fail(Code::kInvalidArgument, "\"" + region + "\" is not the name of an AWS region, such as us-west-2");
+    return fail(Code::kInvalidArgument,
+                "\"" + region + "\" is not the name of an AWS region, such as us-west-2");
   }
   return "https://" + std::string(service.host) + "." + region + "." + std::string(suffixOf(region)) + "/";
 }

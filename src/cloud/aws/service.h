@@ -16,9 +16,11 @@ struct Service {
   const char* variable;     // AWS_ENDPOINT_URL_<this>
   const char* version;      // of its API
 };
-inline constexpr Service kAutoScaling{"Auto Scaling", "autoscaling", "autoscaling", "autoscaling", "AUTO_SCALING", "2011-01-01"};
+inline constexpr Service kAutoScaling{"Auto Scaling", "autoscaling",  "autoscaling",
+                                      "autoscaling",  "AUTO_SCALING", "2011-01-01"};
 inline constexpr Service kEc2{"EC2", "ec2", "ec2", "ec2", "EC2", "2016-11-15"};
-inline constexpr Service kCloudWatch{"CloudWatch", "monitoring", "monitoring", "cloudwatch", "CLOUDWATCH", "2010-08-01"};
+inline constexpr Service kCloudWatch{"CloudWatch", "monitoring", "monitoring",
+                                     "cloudwatch", "CLOUDWATCH", "2010-08-01"};
 inline constexpr Service kSts{"STS", "sts", "sts", "sts", "STS", "2011-06-15"};
 
 // AWS_ENDPOINT_URL_<SERVICE>, else AWS_ENDPOINT_URL, else "https://autoscaling.us-west-2.amazonaws.com/".

@@ -31,8 +31,9 @@ Result<Credentials> findCredentials(Session& session, Deadline deadline) {
       return **std::move(found);
     }
   }
-  return fail(Code::kUnauthenticated, "no AWS credentials are set up; looked at: " + namesOf(credentialPlaces()) +
-                                          ". In a pod, give its service account a role by EKS pod identity or IRSA");
+  return fail(Code::kUnauthenticated,
+              "no AWS credentials are set up; looked at: " + namesOf(credentialPlaces()) +
+                  ". In a pod, give its service account a role by EKS pod identity or IRSA");
 }
 
 }  // namespace

@@ -39,8 +39,9 @@ Result<Element> parseXml(std::string_view text) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
   if (!parsed || !document.document_element()) {
-    return fail(Code::kInvalidArgument, "not XML: " + std::string(parsed ? "no element" : parsed.description()) +
-                                            " at byte " + std::to_string(parsed.offset));
+    return fail(Code::kInvalidArgument,
+                "not XML: " + std::string(parsed ? "no element" : parsed.description()) + " at byte " +
+                    std::to_string(parsed.offset));
   }
   return readElement(document.document_element(), 1);
 }
