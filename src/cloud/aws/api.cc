@@ -10,6 +10,7 @@ namespace {
 constexpr int kMaxPages = 100;             // a next token that never ends is an error, not a loop
 constexpr std::size_t kMaxFilter = 200;    // values of one EC2 filter
 constexpr std::size_t kMaxMetrics = 1000;  // data of one PutMetricData
+constexpr char kFewest[] = "5";            // the smallest page that EC2 allows
 
 std::string numbered(const std::string& prefix, std::size_t index) {
   return prefix + "." + std::to_string(index + 1);
@@ -242,6 +243,11 @@ CallResult<std::vector<Ec2Instance>> Api::describeInstances(const std::vector<st
     MAINSTAY_TRY(forEachPage(client_, kEc2, action, std::move(query), take));
   }
   return found;
+}
+
+CallResult<bool> Api::hasInstances() {
+  MAINSTAY_ASSIGN(const Element answer, client_.call(kEc2, "DescribeInstances", {{"MaxResults", kFewest}}));
+  return !answer.list("reservationSet").empty();
 }
 
 CallResult<std::optional<Ec2Status>> Api::describeInstanceStatus(const std::string& id) {

@@ -81,6 +81,8 @@ class Api {
 
   // Those of `ids` that EC2 knows; terminated ones for about an hour.
   CallResult<std::vector<Ec2Instance>> describeInstances(const std::vector<std::string>& ids);
+  // Whether the account has any instance in the region.
+  CallResult<bool> hasInstances();
   // nullopt when EC2 has no status of it.
   CallResult<std::optional<Ec2Status>> describeInstanceStatus(const std::string& id);
   CallResult<void> rebootInstance(const std::string& id);

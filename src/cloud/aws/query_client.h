@@ -13,7 +13,7 @@ namespace mainstay::cloud::aws {
 
 struct CallOptions {
   bool sign = true;
-  Duration limit = std::chrono::seconds(20);  // of the whole call, repeats and their waits included
+  Duration limit = std::chrono::seconds(10);  // of the whole call, repeats and their waits included
 };
 
 // Thread-safe.
