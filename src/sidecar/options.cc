@@ -37,6 +37,8 @@ void addFlags(Flags& flags, Options& options) {
       .add("metrics-url", options.metricsUrl, "where the detector serves its metrics")
       .add("interval", options.interval, "between two looks at the metrics")
       .add("publish-interval", options.publishInterval, "between two values of a CloudWatch metric that stays")
+      .add("group-interval", options.groupInterval,
+           "between two looks at the Auto Scaling group, while the instance has an error")
       .add("publish-zeros", options.publishZeros,
            "also publish 0 for reasons that have not been seen, so that alarms always have data")
       .add("metric-namespace", options.metricNamespace, "namespace of the CloudWatch metrics")
@@ -58,6 +60,7 @@ Result<Settings> settingsOf(const Options& options, const Environment& environme
   settings.publishZeros = options.publishZeros;
   settings.interval = options.interval;
   settings.publishInterval = options.publishInterval;
+  settings.groupInterval = options.groupInterval;
   if (settings.counters.empty() || settings.counters.size() > kMaxCounters || settings.counters.contains("")) {
     return wrong("--counters: expected 1 to " + std::to_string(kMaxCounters) +
                  " reasons such as NeuronHasError_DMA_ERROR, none of them empty");
@@ -66,8 +69,9 @@ Result<Settings> settingsOf(const Options& options, const Environment& environme
     return wrong("--max-unhealthy must be at least 1, which is this instance itself; to mark nothing set "
                  "ENABLE_RECOVERY to \"false\"");
   }
-  if (settings.interval < kLeastInterval || settings.publishInterval < kLeastInterval) {
-    return wrong("--interval and --publish-interval must be at least " + formatDuration(kLeastInterval));
+  if (std::min({settings.interval, settings.publishInterval, settings.groupInterval}) < kLeastInterval) {
+    return wrong("--interval, --publish-interval and --group-interval must be at least " +
+                 formatDuration(kLeastInterval));
   }
   for (const std::string& dimension : options.dimensions) {
     if (std::ranges::find(kDimensions, dimension) == kDimensions.end()) {

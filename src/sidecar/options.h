@@ -20,6 +20,7 @@ struct Options {
   std::string metricsUrl = "http://127.0.0.1:20257/metrics";
   Duration interval = Settings().interval;
   Duration publishInterval = Settings().publishInterval;
+  Duration groupInterval = Settings().groupInterval;
   bool publishZeros = false;
   int maxUnhealthy = Settings().maxUnhealthy;
   std::string metricNamespace = "NeuronHealthCheck";

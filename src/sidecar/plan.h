@@ -18,6 +18,7 @@ struct Settings {
   bool publishZeros = false;       // also for reasons that have not been seen
   Duration interval = std::chrono::seconds(10);        // between two looks at the metrics
   Duration publishInterval = std::chrono::minutes(1);  // between two values of a metric that stays
+  Duration groupInterval = std::chrono::seconds(30);   // between two looks at the group
 };
 
 // What one run of the program knows. It does not outlive it: see `remember`.

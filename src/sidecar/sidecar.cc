@@ -83,6 +83,7 @@ void Sidecar::publish(const std::optional<Problems>& problems, TimePoint now) {
 }
 
 Result<> Sidecar::recover(TimePoint now) {
+  recoverAt_ = now + settings_.groupInterval;
   MAINSTAY_ASSIGN(const Surroundings before, surroundings());
   Judgement judgement = judge(before, settings_, false);
   if (judgement.verdict == Verdict::kMark) {
@@ -95,9 +96,6 @@ Result<> Sidecar::recover(TimePoint now) {
   if (judgement.verdict == Verdict::kWithdraw) {
     recoverAt_ = now + waitAfterWithdrawal(providerId_, ++withdrawals_, settings_);
     return parts_.provider->markHealthy(providerId_);
-  }
-  if (judgement.verdict == Verdict::kNothing) {
-    recoverAt_ = now + settings_.publishInterval;
   }
   return {};
 }

@@ -64,7 +64,10 @@ class TwoInstances final : public cloud::Provider {
 
 class SidecarTest : public testing::Test {
  protected:
-  SidecarTest() { settings_.counters = {"A", "B"}; }
+  SidecarTest() {
+    settings_.counters = {"A", "B"};
+    settings_.groupInterval = settings_.interval;
+  }
 
   // Steps once, at the moment that the sidecar asked for, and returns what was logged.
   std::string step() {

@@ -1,0 +1,119 @@
+"""The sidecar beside a detector, against AWS's own wire: what the seed's tutorial shows, and what it must never do."""
+import datetime
+import json
+import signal
+
+import pytest
+
+from detectors import DETECTORS, Agent
+from harness import FAULT, ROOT, Program, eventually
+
+POLICY = json.loads((ROOT / "deploy/aws/recovery-policy.json").read_text())
+USER = "recovery"
+DMA = "NeuronHasError_DMA_ERROR"
+MARK = "autoscaling:SetInstanceHealth"
+QUICK = ["--startup-delay=0", "--interval=100ms", "--group-interval=200ms"]
+
+
+@pytest.fixture
+def workers(aws):
+    """Ids of a group's three instances."""
+    return aws.create_group()
+
+
+@pytest.fixture
+def environment(aws):
+    return aws.environment(USER, POLICY)
+
+
+class Node:
+    """A detector and the sidecar, as they share a pod on an instance."""
+
+    def __init__(self, aws, folder, programs, environment, instance, detector=Agent):
+        self.instance = instance
+        self._folder, self._programs = folder, programs
+        self._environment = {**environment, "NODE_NAME": aws.private_dns_name(instance)}
+        self.detector = detector(folder, instance)
+        programs.append(self.detector.program)
+
+    def start_sidecar(self, *flags, recovery="true"):
+        self.sidecar = Program(
+            self._folder, f"{self.instance}-recovery", "mainstay-recovery",
+            f"--metrics-url=http://127.0.0.1:{self.detector.port}/metrics", *QUICK, *flags,
+            **self._environment, ENABLE_RECOVERY=recovery,
+        )
+        self._programs.append(self.sidecar)
+        return self
+
+    def break_it(self):
+        self.detector.write(FAULT)
+
+
+@pytest.fixture
+def node(aws, folder, programs, environment):
+    return lambda *arguments: Node(aws, folder, programs, environment, *arguments)
+
+
+@pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
+def test_exactly_the_faulty_instance_is_marked_and_cloudwatch_is_told(aws, workers, node, detector):
+    start = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=2)
+    faulty, sound = [node(instance, detector).start_sidecar("--dimensions=InstanceId") for instance in workers[:2]]
+    for each in (faulty, sound):
+        eventually(lambda: "counters that the detector knows" in each.sidecar.text(), "the detector's first answer")
+    faulty.break_it()
+    eventually(lambda: aws.health()[faulty.instance] == "Unhealthy", "the mark")
+    assert aws.health() == {workers[0]: "Unhealthy", workers[1]: "Healthy", workers[2]: "Healthy"}
+    eventually(lambda: aws.metrics(), "the metric")
+    # Of all five only the one that was seen, for all nodes together and for this one.
+    assert sorted(aws.metrics(), key=str) == [(DMA, {}), (DMA, {"InstanceId": faulty.instance})]
+    end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=2)
+    assert set(aws.values(DMA, start, end)) == {1.0}
+    assert len(aws.calls_of(USER, MARK)) == 1
+
+
+def test_without_enable_recovery_it_publishes_and_marks_nothing(aws, workers, node):
+    watched = node(workers[0]).start_sidecar(recovery="false")
+    watched.break_it()
+    eventually(lambda: aws.metrics() == [(DMA, {})], "the metric")
+    assert watched.sidecar.stop(signal.SIGTERM) == 0
+    assert set(aws.health().values()) == {"Healthy"}
+    assert {call.action for call in aws.calls_of(USER)} == {"cloudwatch:PutMetricData"}
+
+
+def test_another_unhealthy_instance_holds_it_back_until_it_is_well(aws, workers, node):
+    faulty, other = node(workers[0]), workers[1]
+    aws.set_health(other, "Unhealthy")
+    faulty.start_sidecar()
+    faulty.break_it()
+    eventually(lambda: "the instance is not marked" in faulty.sidecar.text(), "its standing back")
+    assert f"{other} is Unhealthy and InService; --max-unhealthy=1" in faulty.sidecar.text()
+    assert aws.health()[faulty.instance] == "Healthy"
+    assert not aws.calls_of(USER, MARK)
+    aws.set_health(other, "Healthy")
+    eventually(lambda: aws.health()[faulty.instance] == "Unhealthy", "the mark")
+
+
+def test_a_sidecar_that_starts_again_does_not_mark_again(aws, workers, node):
+    faulty = node(workers[0]).start_sidecar()
+    faulty.break_it()
+    eventually(lambda: aws.calls_of(USER, MARK), "the mark")
+    faulty.sidecar.stop(signal.SIGKILL)
+    before = len(faulty.sidecar.text())
+    # The counter stands above zero at its start: an error all the same.
+    faulty.start_sidecar()
+    eventually(lambda: "nothing is left to do" in faulty.sidecar.text()[before:], "the sidecar's word")
+    assert len(aws.calls_of(USER, MARK)) == 1
+
+
+def test_zeros_are_published_when_asked_for(aws, workers, node):
+    node(workers[0]).start_sidecar("--publish-zeros", recovery="false")
+    eventually(lambda: len(aws.metrics()) == 5, "all five metrics")
+
+
+def test_a_wrong_secret_is_told_and_nothing_else_happens(aws, workers, folder, programs):
+    stranger = {**aws.environment("stranger", POLICY), "AWS_SECRET_ACCESS_KEY": "wrong"}
+    faulty = Node(aws, folder, programs, stranger, workers[0]).start_sidecar()
+    faulty.break_it()
+    eventually(lambda: "SignatureDoesNotMatch" in faulty.sidecar.text(), "AWS's word")
+    assert not faulty.sidecar.ended()
+    assert set(aws.health().values()) == {"Healthy"}
