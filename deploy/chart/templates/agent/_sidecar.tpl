@@ -4,9 +4,19 @@
 - name: recovery
   {{- include "mainstay.containerImage" $ | nindent 2 }}
   command: [/usr/bin/mainstay-recovery]
-  {{- with .extraArgs }}
-  args: {{- toYaml . | nindent 4 }}
-  {{- end }}
+  args:
+    - --metrics-url=http://127.0.0.1:{{ $.Values.agent.metricsPort }}/metrics
+    - --startup-delay={{ .startupDelay }}
+    - --max-unhealthy={{ .maxUnhealthy }}
+    - --log-format={{ $.Values.log.format }}
+    - --log-level={{ $.Values.log.level }}
+    {{- with .extraArgs }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+    {{- with .counters }}
+    - --counters
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   env:
     - name: NODE_NAME
       valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
