@@ -247,8 +247,8 @@ Result<std::string> forgetAgent(kube::Api& api, const Json& node, bool dryRun) {
   if (dryRun) {
     return "the agent's conditions and findings would be taken off node " + name;
   }
-  const Result<Json> written = kube::patch(api, api::kNodes, "", name, kube::Body::kStrategicMergePatch, *patch,
-                                           api::kCliManager, "status");
+  const Result<Json> written = kube::patch(api, api::kNodes, "", name, kube::Body::kStrategicMergePatch,
+                                           *patch, api::kCliManager, "status");
   if (!written && written.error().code() != Code::kNotFound) {
     return fail(Error(written.error()).with("taking the agent's conditions off node " + name));
   }

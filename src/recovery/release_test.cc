@@ -172,7 +172,8 @@ TEST_F(ReleaseTest, TakesEverythingBackForAnUninstall) {
 // A node as an agent leaves it; `theirs` is a condition that another detector has written as well.
 Json nodeWithAgentTraces(const std::string& name, const std::string& theirs) {
   const auto fields = [](const std::string& type) {
-    return JsonObject{{"f:status", JsonObject{{"f:conditions", JsonObject{{"k:{\"type\":\"" + type + "\"}", Json()}}}}}};
+    return JsonObject{
+        {"f:status", JsonObject{{"f:conditions", JsonObject{{"k:{\"type\":\"" + type + "\"}", Json()}}}}}};
   };
   const auto entry = [&](const char* manager, const std::string& type) {
     return JsonObject{{"manager", manager}, {"fieldsV1", fields(type)}};
@@ -197,7 +198,8 @@ TEST_F(ReleaseTest, AnUninstallTakesOffWhatAgentsWrote) {
   EXPECT_EQ(world.api.writes.back().path, World::nodePath("d") + "/status");
   EXPECT_EQ(world.api.writes.back().body,
             parseJson(R"({"metadata": {"uid": "uid-1", "annotations": {"mainstay.dev/findings": null}},
-                          "status": {"conditions": [{"$patch": "delete", "type": "NeuronHealth"}]}})").value());
+                          "status": {"conditions": [{"$patch": "delete", "type": "NeuronHealth"}]}})")
+                .value());
 }
 
 TEST_F(ReleaseTest, GoesOnAfterAFailureOnOneNode) {
