@@ -12,7 +12,7 @@ import control_plane
 import nodes
 import training_operator
 from control_plane import PARTS, ROOT, eventually
-from room import HEALTH, NAMESPACE, POLICY, Room
+from room import HEALTH, NAMESPACE, POLICY, Room, rules
 
 # Later ones build on what earlier ones left: the last two look back at everything.
 ORDER = ["control_plane", "nodes", "story", "observe", "leaders", "npd", "uninstall", "rbac"]
@@ -75,7 +75,8 @@ def mainstay(plane, room):
         "policies": {"watch": None},
         "agent": {
             "kernelLog": {"hostPath": str(room.logs), "hostPathType": "Directory", "path": f"{room.logs}/$(NODE_NAME)"},
-            "privileged": False,
+            "rules": {"files": [], "inline": {"neuron.json": json.dumps(rules())}},
+            "extraArgs": ["--k8s-exporter-heartbeat-period=5s"],
         },
         "controller": {"extraEnv": [
             {"name": "AWS_ENDPOINT_URL", "value": cloud.ENDPOINT}, {"name": "AWS_REGION", "value": cloud.REGION},
