@@ -157,12 +157,18 @@ Result<> readOnce(kube::WatchCache<T>& cache, TimePoint now) {
 class ReleaseWorld {
  public:
   ReleaseWorld(kube::Api& api, const Providers& providers)
-      : providers_(providers),
+      : api_(api),
+        providers_(providers),
         caches_(api, signal_),
         executor_(api, caches_, providers_, "", [] { return true; }) {}
 
   Result<> read(TimePoint now) {
     MAINSTAY_TRY(readOnce(caches_.nodes, now));
+    // A cluster without our kinds, where only agents run, has neither policies nor incidents.
+    const Result<kube::ObjectList> kinds = kube::list(api_, api::kRecoveryPolicies);
+    if (!kinds && kinds.error().code() == Code::kNotFound) {
+      return {};
+    }
     MAINSTAY_TRY(readOnce(caches_.policies, now));
     return readOnce(caches_.incidents, now);
   }
@@ -231,6 +237,7 @@ class ReleaseWorld {
     fleet.facts[incident.meta.name] = std::move(facts);
   }
 
+  kube::Api& api_;
   const Providers& providers_;
   Signal signal_;
   Caches caches_;

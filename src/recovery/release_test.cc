@@ -202,6 +202,17 @@ TEST_F(ReleaseTest, AnUninstallTakesOffWhatAgentsWrote) {
                 .value());
 }
 
+TEST_F(ReleaseTest, AnUninstallNeedsNoneOfOurKinds) {
+  world.api.put(World::nodePath("d"), nodeWithAgentTraces("d", "KernelDeadlock"));
+  world.api.refuse = [](const kube::ApiRequest& request) -> std::optional<Error> {
+    const bool ours = request.path.starts_with("/apis/mainstay.dev/");
+    return ours ? std::optional(Error(Code::kNotFound, "the server could not find it")) : std::nullopt;
+  };
+  const Released released = releaseAllNodes(world.api, {}, {}, world.api.now).value();
+  EXPECT_FALSE(released.failed);
+  EXPECT_THAT(released.sentences, testing::Contains(HasSubstr("are taken off node d")));
+}
+
 TEST_F(ReleaseTest, GoesOnAfterAFailureOnOneNode) {
   world.enforce("limits: {isolated: {max: 2}, inRecovery: {max: 2}, perHour: 5}\n");
   drainForever("b");
