@@ -7,7 +7,7 @@ import pytest
 import packages
 
 sys.path.insert(0, packages.folder())
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "local"))
+sys.path += [str(pathlib.Path(__file__).parents[1] / ground) for ground in ("local", "kubernetes")]
 # boto3 shall find nobody's real account, whatever the caller's environment says.
 for name in [name for name in os.environ if name.startswith("AWS_")]:
     del os.environ[name]

@@ -6,62 +6,18 @@ import json
 import os
 import pathlib
 import socket
-import threading
-import time
 
 from harness import ROOT, Program
+from kernel_log import KernelLog
 
 RULES = ROOT / "rules/neuron/kernel-monitor.json"
 _PARTS = pathlib.Path(os.environ.get("MAINSTAY_PARTS", ROOT / "build/parts"))
-_SECOND = 1_000_000
 
 
 def free_port():
     """One that nothing listens on now."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
-
-
-class KernelLog:
-    """The stand-in of /dev/kmsg (docs/design/003): answers one question with one record, and wakes the reader that found
-    none.
-    """
-
-    def __init__(self, path):
-        self._records = []
-        self._armed = None
-        self._lock = threading.Lock()
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._listener.bind(str(path))
-        self._listener.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def write(self, text):
-        with self._lock:
-            now = int(time.clock_gettime(time.CLOCK_MONOTONIC) * _SECOND)
-            self._records.append(f"3,{len(self._records)},{now},-;{text}\n".encode())
-            if self._armed:
-                self._armed.send(b"w")
-            self._armed = None
-
-    def _accept(self):
-        while True:
-            reader, _ = self._listener.accept()
-            threading.Thread(target=self._serve, args=(reader,), daemon=True).start()
-
-    def _serve(self, reader):
-        position = 0
-        while request := reader.recv(1):
-            with self._lock:
-                if request == b"R" and position == len(self._records):
-                    self._armed = reader
-                    reader.send(b"e")
-                elif request == b"R":
-                    reader.send(b"r" + self._records[position])
-                    position += 1
-                else:
-                    position = 0 if request == b"O" else len(self._records)
-                    reader.send(b"s")
 
 
 class Agent:

@@ -11,6 +11,8 @@ from harness import FAULT, ROOT, Program, eventually
 POLICY = json.loads((ROOT / "deploy/aws/recovery-policy.json").read_text())
 USER = "recovery"
 DMA = "NeuronHasError_DMA_ERROR"
+ERRORS = ["DMA_ERROR", "HANG_ON_COLLECTIVES", "HBM_UNCORRECTABLE_ERROR", "NC_UNCORRECTABLE_ERROR",
+          "SRAM_UNCORRECTABLE_ERROR"]
 MARK = "autoscaling:SetInstanceHealth"
 QUICK = ["--startup-delay=0", "--interval=100ms", "--group-interval=200ms"]
 
@@ -72,6 +74,15 @@ def test_exactly_the_faulty_instance_is_marked_and_cloudwatch_is_told(aws, worke
     assert len(aws.calls_of(USER, MARK)) == 1
 
 
+@pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
+def test_each_of_the_five_errors_has_a_metric_of_its_own(aws, workers, node, detector):
+    watched = node(workers[0], detector).start_sidecar(recovery="false")
+    for error in ERRORS:
+        watched.detector.write(FAULT.replace("DMA_ERROR", error))
+    eventually(lambda: len(aws.metrics()) == len(ERRORS), "five metrics")
+    assert {name for name, _ in aws.metrics()} == {f"NeuronHasError_{error}" for error in ERRORS}
+
+
 def test_without_enable_recovery_it_publishes_and_marks_nothing(aws, workers, node):
     watched = node(workers[0]).start_sidecar(recovery="false")
     watched.break_it()
@@ -92,6 +103,18 @@ def test_another_unhealthy_instance_holds_it_back_until_it_is_well(aws, workers,
     assert not aws.calls_of(USER, MARK)
     aws.set_health(other, "Healthy")
     eventually(lambda: aws.health()[faulty.instance] == "Unhealthy", "the mark")
+
+
+def test_a_fault_of_all_nodes_at_once_marks_no_more_than_allowed(aws, workers, node):
+    """As a bad release of the driver would have it. Looks at the group and marks may fall together in any way."""
+    nodes = [node(instance).start_sidecar() for instance in workers]
+    for each in nodes:
+        each.break_it()
+    eventually(lambda: sum("nothing is left to do" in each.sidecar.text() for each in nodes) == 1, "one mark that is kept")
+    eventually(lambda: sorted(aws.health().values()) == ["Healthy", "Healthy", "Unhealthy"], "one mark")
+    for each in nodes:
+        if aws.health()[each.instance] == "Healthy":
+            eventually(lambda: "the instance is not marked" in each.sidecar.text(), "its standing back")
 
 
 def test_a_sidecar_that_starts_again_does_not_mark_again(aws, workers, node):
