@@ -138,6 +138,8 @@ TEST(ReplacementTest, QuotesTheNewestFailureSinceThen) {
   EXPECT_EQ(replacementTrouble(group, kAt + seconds(1)), "") << "an old story";
   group.activities.insert(group.activities.begin(), {"InProgress", "", kAt + seconds(2)});
   EXPECT_EQ(replacementTrouble(group, kAt), "");
+  group.obstacle = "process Launch is suspended";
+  EXPECT_EQ(replacementTrouble(group, kAt), "process Launch is suspended");
 }
 
 TEST(BudgetTest, CountsAPlaceThatItsIncidentDoesNotKnowOfYet) {

@@ -1,6 +1,7 @@
 #include "cloud/aws/testing.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 #include "base/http_client.h"
@@ -358,7 +359,7 @@ TestSurroundings::TestSurroundings(const FakeAws& aws) : TestSurroundings() {
 }
 
 void TestSurroundings::addFile(const std::string& path, const std::string& content) {
-  files.addFolder(path.substr(0, path.rfind('/')));
+  files.addFolder(std::filesystem::path(path).parent_path());
   if (const Result<> written = files.write(path, content); !written) {
     throw std::invalid_argument(written.error().toString());
   }
