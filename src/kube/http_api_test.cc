@@ -188,6 +188,27 @@ TEST_F(HttpApiTest, ReadsTheTokenFileAgainAfterARefusal) {
   EXPECT_EQ(requests().size(), 2u);
 }
 
+TEST_F(HttpApiTest, AsksTheCredentialPluginAgainAfterARefusal) {
+  const TemporaryFolder folder("mainstay-plugin-");
+  config_.exec = ExecPlugin{.apiVersion = "client.authentication.k8s.io/v1",
+                            .command = "/bin/sh",
+                            .arguments = {"-c", R"(n=$(cat "$COUNT" || echo 0); echo $((n + 1)) > "$COUNT"
+                               echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",'
+                               echo "\"status\":{\"token\":\"token-$n\"}}")"},
+                            .environment = {{"COUNT", folder.path() + "/count"}}};
+  std::atomic<const char*> valid = "Bearer token-0";
+  serve([&valid](const HttpRequest& request, HttpReply& reply) {
+    const bool good = request.headers.at("Authorization") == valid.load();
+    reply.send({.status = good ? 200 : 401, .headers = {}, .body = R"({"reason":"Unauthorized"})"});
+  });
+  EXPECT_TRUE(call({.path = "/x"}).has_value());
+  valid = "Bearer token-1";
+  clock_.advance(std::chrono::minutes(1));
+  const auto answer = call({.path = "/x"});
+  EXPECT_TRUE(answer.has_value()) << answer.error().toString();
+  EXPECT_EQ(requests().size(), 3u);
+}
+
 TEST_F(HttpApiTest, TellsARefusalWithoutAnotherTokenOnce) {
   config_.token = "s3cret";
   serve(always(401, R"({"reason":"Unauthorized","message":"Unauthorized"})"));
