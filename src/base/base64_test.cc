@@ -6,9 +6,14 @@ namespace mainstay {
 namespace {
 
 TEST(Base64Test, AgreesWithTheTestVectorsOfTheRfc) {
-  const std::pair<std::string, std::string> vectors[] = {
-      {"", ""},         {"f", "Zg=="},        {"fo", "Zm8="},        {"foo", "Zm9v"},
-      {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}, {"\xFB\xEF\xFF", "++//"}};
+  const std::pair<std::string, std::string> vectors[] = {{"", ""},
+                                                         {"f", "Zg=="},
+                                                         {"fo", "Zm8="},
+                                                         {"foo", "Zm9v"},
+                                                         {"foob", "Zm9vYg=="},
+                                                         {"fooba", "Zm9vYmE="},
+                                                         {"foobar", "Zm9vYmFy"},
+                                                         {"\xFB\xEF\xFF", "++//"}};
   for (const auto& [bytes, text] : vectors) {
     EXPECT_EQ(encodeBase64(bytes), text);
     EXPECT_EQ(decodeBase64(text), bytes);

@@ -84,9 +84,9 @@ bool ExecSource::refresh(const Credential& used, TimePoint now) {
 
 Result<> ExecSource::renew(TimePoint now) {
   if (now < quietUntil_) {
-    return fail(failure_.value_or(Error(
-        Code::kUnauthenticated,
-        "the credential that the plugin gave a moment ago has ended already; compare the clocks")));
+    return fail(failure_.value_or(
+        Error(Code::kUnauthenticated,
+              "the credential that the plugin gave a moment ago has ended already; compare the clocks")));
   }
   quietUntil_ = now + kPluginPause;
   Result<Held> held = runPlugin(now);

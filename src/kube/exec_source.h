@@ -38,9 +38,9 @@ class ExecSource final : public CredentialSource {
   const ExecPlugin plugin_;
   const std::string origin_;
   std::mutex mutex_;
-  std::optional<Held> held_;                  // guarded by mutex_
-  std::optional<Error> failure_;              // guarded by mutex_; of the last run
-  TimePoint quietUntil_ = TimePoint::min();   // guarded by mutex_; no run before
+  std::optional<Held> held_;                 // guarded by mutex_
+  std::optional<Error> failure_;             // guarded by mutex_; of the last run
+  TimePoint quietUntil_ = TimePoint::min();  // guarded by mutex_; no run before
 };
 
 }  // namespace mainstay::kube

@@ -28,8 +28,8 @@ class ExecSourceTest : public testing::Test {
   // Prints what lies in the file `answer`.
   ExecSource answering() { return {shell("cat " + path("answer")), "kubeconfig k"}; }
   void answer(const std::string& status) {
-    const std::string text =
-        "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" + std::string(kExecVersion) + "\",\"status\":" + status + "}";
+    const std::string text = "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" + std::string(kExecVersion) +
+                             "\",\"status\":" + status + "}";
     ASSERT_TRUE(files_.write(path("answer"), text));
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
@@ -104,7 +104,8 @@ TEST_F(ExecSourceTest, LeavesAPluginAloneForAWhileAfterARun) {
 }
 
 TEST_F(ExecSourceTest, NamesCommandExitCodeAndBoundedComplaintAndNeverTheToken) {
-  ExecSource source(shell("echo s3cret; echo no session >&2; yes x | head -c 5000 >&2; exit 7"), "kubeconfig k");
+  ExecSource source(shell("echo s3cret; echo no session >&2; yes x | head -c 5000 >&2; exit 7"),
+                    "kubeconfig k");
   const std::string error = errorFrom(source);
   EXPECT_THAT(error, AllOf(HasSubstr("/bin/sh of kubeconfig k"), HasSubstr("exit code 7: no session"),
                            Not(HasSubstr("s3cret"))));
@@ -116,7 +117,8 @@ TEST_F(ExecSourceTest, PassesOnTheHintOfWhereToGetTheProgram) {
   plugin.command = "no-such-plugin-of-anybody";
   plugin.installHint = "see https://install.test";
   ExecSource source(plugin, "kubeconfig k");
-  EXPECT_THAT(errorFrom(source), AllOf(HasSubstr("no-such-plugin-of-anybody"), HasSubstr("https://install.test")));
+  EXPECT_THAT(errorFrom(source),
+              AllOf(HasSubstr("no-such-plugin-of-anybody"), HasSubstr("https://install.test")));
 }
 
 TEST_F(ExecSourceTest, TellsThePluginWhoAsks) {
@@ -131,7 +133,10 @@ TEST_F(ExecSourceTest, TellsThePluginWhoAsks) {
 
 TEST_F(ExecSourceTest, RefusesOutputThatIsNoCredentialWithoutShowingIt) {
   const char* const outputs[] = {
-      "", "[]", "3", R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1"})",
+      "",
+      "[]",
+      "3",
+      R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1"})",
       R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"s3cret"}})",
       R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":["s3cret"]}})",
       R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"s3cret\nx"}})",
@@ -139,7 +144,8 @@ TEST_F(ExecSourceTest, RefusesOutputThatIsNoCredentialWithoutShowingIt) {
   for (const char* output : outputs) {
     ASSERT_TRUE(files_.write(path("answer"), output));
     ExecSource source = answering();
-    EXPECT_THAT(errorFrom(source), AllOf(HasSubstr("credential plugin /bin/sh"), Not(HasSubstr("s3cret")))) << output;
+    EXPECT_THAT(errorFrom(source), AllOf(HasSubstr("credential plugin /bin/sh"), Not(HasSubstr("s3cret"))))
+        << output;
   }
 }
 

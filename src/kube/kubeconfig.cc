@@ -208,12 +208,15 @@ class KubeconfigReader {
     const bool v1 = version == "client.authentication.k8s.io/v1";
     if (!v1 && version != "client.authentication.k8s.io/v1beta1") {
       exec.at("apiVersion")
-          .error("expected client.authentication.k8s.io/v1 or v1beta1: update the program that wrote this, or "
-                 "the plugin");
+          .error(
+              "expected client.authentication.k8s.io/v1 or v1beta1: update the program that wrote this, or "
+              "the plugin");
     }
-    const std::string mode = v1 ? exec.at("interactiveMode").string() : exec.at("interactiveMode").string("IfAvailable");
+    const std::string mode =
+        v1 ? exec.at("interactiveMode").string() : exec.at("interactiveMode").string("IfAvailable");
     if (mode == "Always") {
-      exec.at("interactiveMode").error("this plugin wants a person at a terminal, and Mainstay gives it none");
+      exec.at("interactiveMode")
+          .error("this plugin wants a person at a terminal, and Mainstay gives it none");
     } else if (mode != "Never" && mode != "IfAvailable") {
       exec.at("interactiveMode").error("expected Never, IfAvailable or Always");
     }
