@@ -64,7 +64,8 @@ class HttpServerTlsTest : public testing::Test {
     address.sin_port = htons(static_cast<std::uint16_t>(server_->port()));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    EXPECT_EQ(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
     std::string text;
     const Deadline deadline = tlsServerPatience();
     for (;;) {
@@ -129,7 +130,8 @@ TEST_F(HttpServerTlsTest, GoesOnWithTheOldCertificateWhileTheNewOneCannotBeUsed)
 
 TEST_F(HttpServerTlsTest, TellsAPlainClientWhatItIs) {
   serve({.tls = tls()});
-  EXPECT_THAT(say("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("Client sent an HTTP request to an HTTPS server"));
+  EXPECT_THAT(say("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+              HasSubstr("Client sent an HTTP request to an HTTPS server"));
 }
 
 TEST_F(HttpServerTlsTest, DropsAClientThatDoesNotAgreeInTimeOrSendsNonsense) {
@@ -141,11 +143,11 @@ TEST_F(HttpServerTlsTest, DropsAClientThatDoesNotAgreeInTimeOrSendsNonsense) {
 
 TEST_F(HttpServerTlsTest, RefusesOldVersions) {
   serve({.tls = tls()});
-  const auto output = run({.arguments = {"openssl", "s_client", "-connect",
-                                         "127.0.0.1:" + std::to_string(server_->port()), "-tls1_1", "-cipher",
-                                         "ALL:@SECLEVEL=0"},
-                           .environment = safeEnvironment()},
-                          tlsServerPatience());
+  const auto output =
+      run({.arguments = {"openssl", "s_client", "-connect", "127.0.0.1:" + std::to_string(server_->port()),
+                         "-tls1_1", "-cipher", "ALL:@SECLEVEL=0"},
+           .environment = safeEnvironment()},
+          tlsServerPatience());
   ASSERT_TRUE(output) << output.error().toString();
   EXPECT_NE(output->status.code, 0);
   EXPECT_THAT(output->text, HasSubstr("protocol version"));
@@ -170,7 +172,8 @@ TEST_F(HttpServerTlsTest, NamesTheFileThatCannotBeUsed) {
   const std::string wrongKey = errorOf({.certificate = certificate, .key = certificates_.path("other.key")});
   EXPECT_THAT(wrongKey, HasSubstr("other.key"));
   EXPECT_THAT(wrongKey, HasSubstr("mismatch"));
-  EXPECT_THAT(errorOf({certificate, certificates_.path("server.key"), "/no/ca.pem"}), HasSubstr("/no/ca.pem"));
+  EXPECT_THAT(errorOf({certificate, certificates_.path("server.key"), "/no/ca.pem"}),
+              HasSubstr("/no/ca.pem"));
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ std::string stateOf(const TlsFiles& files) {
 }
 
 Result<> unusable(const char* what, const std::string& path) {
-  return fail(Code::kInvalidArgument, std::string("the TLS ") + what + " " + path + " cannot be used: " + tlsProblem());
+  return fail(Code::kInvalidArgument,
+              std::string("the TLS ") + what + " " + path + " cannot be used: " + tlsProblem());
 }
 
 // A key with a pass phrase would make OpenSSL ask at the terminal.
@@ -139,7 +140,8 @@ TlsIdentity::~TlsIdentity() = default;
 
 Result<std::unique_ptr<TlsIdentity>> TlsIdentity::load(const TlsFiles& files) {
   if (files.key.empty()) {
-    return fail(Code::kInvalidArgument, "the TLS certificate " + files.certificate + " needs its private key");
+    return fail(Code::kInvalidArgument,
+                "the TLS certificate " + files.certificate + " needs its private key");
   }
   // OpenSSL writes without MSG_NOSIGNAL: a client that closes must be an error, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
@@ -152,7 +154,8 @@ TlsSession TlsIdentity::session(int socket) {
   const std::lock_guard lock(mutex_);
   if (stateOf(files_) != seen_) {
     if (const Result<> loaded = reload(); !loaded) {
-      logWarning("changed TLS files cannot be used; going on with those of before", {{"error", loaded.error()}});
+      logWarning("changed TLS files cannot be used; going on with those of before",
+                 {{"error", loaded.error()}});
     } else {
       logInfo("TLS certificate loaded anew", {{"file", files_.certificate}});
     }

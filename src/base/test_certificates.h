@@ -15,9 +15,9 @@ class TestCertificates {
 
   // NAME.pem and NAME.key, for a subjectAltName such as "DNS:server.test,IP:127.0.0.1".
   void make(const std::string& name, const std::string& names) {
-    ASSERT_TRUE(openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-                         "2", "-subj", "/CN=" + name, "-addext", "subjectAltName=" + names, "-keyout",
-                         path(name + ".key"), "-out", path(name + ".pem")}));
+    ASSERT_TRUE(openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                         "-nodes", "-days", "2", "-subj", "/CN=" + name, "-addext", "subjectAltName=" + names,
+                         "-keyout", path(name + ".key"), "-out", path(name + ".pem")}));
   }
 
   std::string path(const std::string& file) const { return folder_.path() + "/" + file; }

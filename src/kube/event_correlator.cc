@@ -8,10 +8,10 @@
 namespace mainstay::kube {
 namespace {
 
-constexpr std::size_t kSimilarEvents = 10;                      // defaultAggregateMaxEvents
-constexpr Duration kSimilarFor = std::chrono::minutes(10);      // defaultAggregateIntervalInSeconds
-constexpr int kSpamBurst = 25;                                  // defaultSpamBurst
-constexpr double kSpamPerSecond = 1.0 / 300;                    // defaultSpamQPS
+constexpr std::size_t kSimilarEvents = 10;                  // defaultAggregateMaxEvents
+constexpr Duration kSimilarFor = std::chrono::minutes(10);  // defaultAggregateIntervalInSeconds
+constexpr int kSpamBurst = 25;                              // defaultSpamBurst
+constexpr double kSpamPerSecond = 1.0 / 300;                // defaultSpamQPS
 constexpr char kCombined[] = "(combined from similar events): ";
 
 }  // namespace

@@ -45,13 +45,14 @@ class EventCorrelator {
 
  private:
   struct Similar {
-    std::vector<std::size_t> messages = {};  // hashes of different ones, the oldest first; fewer than the limit
+    std::vector<std::size_t> messages =
+        {};  // hashes of different ones, the oldest first; fewer than the limit
     TimePoint last = {};
   };
   // Whether this message makes the similar ones too many.
   bool combines(Similar& similar, const std::string& message, TimePoint now) const;
 
-  LruMap<Similar> similar_{kCapacity};     // by subject, type and reason
+  LruMap<Similar> similar_{kCapacity};      // by subject, type and reason
   LruMap<TokenBucket> budgets_{kCapacity};  // by subject and type
 };
 
