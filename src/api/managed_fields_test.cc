@@ -11,14 +11,16 @@ TEST(ConditionManagersTest, NamesEveryWriterOfACondition) {
   const Json node = parseJson(R"({"metadata": {"managedFields": [
       {"manager": "kubelet", "fieldsV1": {"f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Ready\"}": {}}}}},
       {"manager": "one", "fieldsV1": {"f:status": {"f:conditions": {"k:{\"type\":\"NeuronHealth\"}": {}}}}},
-      {"manager": "two", "fieldsV1": {"f:status": {"f:conditions": {"k:{\"type\":\"NeuronHealth\"}": {}}}}}]}})").value();
+      {"manager": "two", "fieldsV1": {"f:status": {"f:conditions": {"k:{\"type\":\"NeuronHealth\"}": {}}}}}]}})")
+                        .value();
   EXPECT_EQ(conditionManagers(node), (Managers{{"NeuronHealth", {"one", "two"}}, {"Ready", {"kubelet"}}}));
 }
 
 TEST(ConditionManagersTest, PassesOverWhatNoServerWrites) {
-  for (const char* text : {"{}", R"({"metadata": {"managedFields": 7}})", R"({"metadata": {"managedFields": [null, 1]}})",
-                           R"({"metadata": {"managedFields": [{"fieldsV1": {"f:status": {"f:conditions": []}}}]}})",
-                           R"({"metadata": {"managedFields": [{"fieldsV1": {"f:status": {"f:conditions": {"k:{": {}}}}}]}})"}) {
+  for (const char* text :
+       {"{}", R"({"metadata": {"managedFields": 7}})", R"({"metadata": {"managedFields": [null, 1]}})",
+        R"({"metadata": {"managedFields": [{"fieldsV1": {"f:status": {"f:conditions": []}}}]}})",
+        R"({"metadata": {"managedFields": [{"fieldsV1": {"f:status": {"f:conditions": {"k:{": {}}}}}]}})"}) {
     EXPECT_EQ(conditionManagers(parseJson(text).value()), Managers()) << text;
   }
 }

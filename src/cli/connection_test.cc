@@ -26,8 +26,8 @@ std::string whatFails(const Surroundings& surroundings) {
 }
 
 TEST(ConnectionTest, TakesThePodsAccountWhenNoKubeconfigIsAtHand) {
-  const std::string trouble =
-      whatFails(surroundingsWith({{"KUBERNETES_SERVICE_HOST", "127.0.0.1"}, {"KUBERNETES_SERVICE_PORT", "1"}}));
+  const std::string trouble = whatFails(
+      surroundingsWith({{"KUBERNETES_SERVICE_HOST", "127.0.0.1"}, {"KUBERNETES_SERVICE_PORT", "1"}}));
   EXPECT_NE(trouble.find("/var/run/secrets/kubernetes.io/serviceaccount"), std::string::npos) << trouble;
 }
 
@@ -37,9 +37,8 @@ TEST(ConnectionTest, APersonsOwnFileGoesBeforeThePodsAccount) {
   std::ofstream(home.path() + "/.kube/config")
       << "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
          "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: u, user: {}}]\n";
-  const Surroundings surroundings = surroundingsWith({{"HOME", home.path()},
-                                                      {"KUBERNETES_SERVICE_HOST", "127.0.0.2"},
-                                                      {"KUBERNETES_SERVICE_PORT", "1"}});
+  const Surroundings surroundings = surroundingsWith(
+      {{"HOME", home.path()}, {"KUBERNETES_SERVICE_HOST", "127.0.0.2"}, {"KUBERNETES_SERVICE_PORT", "1"}});
   Connection connection(surroundings);
   const auto api = connection.open();
   ASSERT_TRUE(api) << api.error().toString();

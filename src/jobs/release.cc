@@ -50,7 +50,8 @@ Result<std::string> forgetObject(kube::Api& api, const Job& job, const ReleaseOp
          (options.dryRun ? " would be taken off (dry run)" : " taken off");
 }
 
-Result<std::string> startObject(kube::Api& api, const Job& job, const ReleaseOptions& options, TimePoint now) {
+Result<std::string> startObject(kube::Api& api, const Job& job, const ReleaseOptions& options,
+                                TimePoint now) {
   const api::ObjectMeta& meta = job.meta;
   if (options.dryRun) {
     return meta.key() + " would be started (dry run)";

@@ -16,9 +16,10 @@ std::optional<Json> withoutAgentTraces(const Json& node) {
     return std::nullopt;
   }
   // The UID is a precondition: a node of the same name that came in between is not the one that was read.
-  return JsonObject{{"metadata", JsonObject{{"uid", findString(node, "metadata", "uid")},
-                                            {"annotations", JsonObject{{api::kFindingsAnnotation, nullptr}}}}},
-                    {"status", JsonObject{{"conditions", std::move(conditions)}}}};
+  return JsonObject{
+      {"metadata", JsonObject{{"uid", findString(node, "metadata", "uid")},
+                              {"annotations", JsonObject{{api::kFindingsAnnotation, nullptr}}}}},
+      {"status", JsonObject{{"conditions", std::move(conditions)}}}};
 }
 
 }  // namespace mainstay::recovery

@@ -254,8 +254,8 @@ Result<std::string> forgetAgent(kube::Api& api, const Json& node, bool dryRun) {
   if (dryRun) {
     return "the agent's conditions and findings would be taken off node " + name;
   }
-  const Result<Json> written = kube::patch(api, api::kNodes, "", name, kube::Body::kStrategicMergePatch, *patch,
-                                           api::kCliManager, "status");
+  const Result<Json> written = kube::patch(api, api::kNodes, "", name, kube::Body::kStrategicMergePatch,
+                                           *patch, api::kCliManager, "status");
   if (!written && written.error().code() != Code::kNotFound) {
     return fail(Error(written.error()).with("taking the agent's conditions off node " + name));
   }
@@ -307,6 +307,9 @@ Result<Released> releaseAllNodes(kube::Api& api, const Providers& providers, con
       done.error().with("releasing node " + name);
     }
     addTo(released, std::move(done));
+  }
+  if (released.failed) {
+    return released;  // what stays out of service keeps its evidence
   }
   for (const Json& node : nodes.items) {
     addTo(released, forgetAgent(api, node, all.dryRun));
