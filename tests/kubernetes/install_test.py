@@ -161,7 +161,7 @@ def test_an_uninstall_that_cannot_give_everything_back_stops(plane, helm):
     done = helm("uninstall", "trial", "--timeout", "1m")
 
     assert done.returncode != 0
-    assert "pre-delete" in done.stderr
+    assert "job trial-mainstay-release failed" in done.stderr
     assert controllers(plane) == 2
     said = plane.kubectl("logs", "-n", NAMESPACE, "job/trial-mainstay-release")
     assert "default/held" in said and "mainstay.dev/resume" in said
