@@ -60,7 +60,7 @@ void NodeState::markOwners(const Json& node) {
   const auto owners = conditionOwners(node, api::kAgentManager);
   for (Held& held : conditions_) {
     const auto owner = owners.find(held.condition.type);
-    if (owner == owners.end()) {
+    if (owner == owners.end() || !held.owner.empty()) {
       continue;
     }
     held.owner = owner->second.empty() ? "an unnamed field manager" : owner->second;
