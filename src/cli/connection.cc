@@ -38,4 +38,8 @@ Result<std::string> Connection::localServer() {
   return chosen.server;
 }
 
+cloud::aws::Surroundings Connection::awsSurroundings() const {
+  return cloud::aws::realSurroundings(surroundings_.environment, files_, clock_, {});
+}
+
 }  // namespace mainstay::cli

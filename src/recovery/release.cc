@@ -308,6 +308,9 @@ Result<Released> releaseAllNodes(kube::Api& api, const Providers& providers, con
     }
     addTo(released, std::move(done));
   }
+  if (released.failed) {
+    return released;  // what stays out of service keeps its evidence
+  }
   for (const Json& node : nodes.items) {
     addTo(released, forgetAgent(api, node, all.dryRun));
   }

@@ -163,7 +163,8 @@ TEST_F(ReleaseTest, TakesEverythingBackForAnUninstall) {
       releaseAllNodes(world.api, {{"local", &world.cloud}}, {.reason = "uninstall"}, world.api.now).value();
 
   EXPECT_FALSE(released.failed);
-  EXPECT_THAT(released.sentences, testing::ElementsAre(HasSubstr("node b is released")));
+  EXPECT_THAT(released.sentences,
+              testing::ElementsAre(HasSubstr("node b is released"), HasSubstr("taken off node b")));
   EXPECT_EQ(world.healthOf("b"), "");
   EXPECT_FALSE(world.tainted("b"));
   EXPECT_EQ(world.healthOf("foreign"), api::kUnschedulable);
@@ -189,7 +190,8 @@ Json nodeWithAgentTraces(const std::string& name, const std::string& theirs) {
 
 TEST_F(ReleaseTest, AnUninstallTakesOffWhatAgentsWrote) {
   world.api.put(World::nodePath("d"), nodeWithAgentTraces("d", "KernelDeadlock"));
-  const Released tried = releaseAllNodes(world.api, {}, {.dryRun = true}, world.api.now).value();
+  const Released tried =
+      releaseAllNodes(world.api, {}, {.reason = "", .dryRun = true}, world.api.now).value();
   EXPECT_THAT(tried.sentences, testing::Contains(HasSubstr("would be taken off node d")));
   world.api.writes.clear();
 
@@ -226,7 +228,7 @@ TEST_F(ReleaseTest, GoesOnAfterAFailureOnOneNode) {
   const Released released = releaseAllNodes(world.api, {{"local", &world.cloud}}, {}, world.api.now).value();
 
   EXPECT_TRUE(released.failed);
-  EXPECT_THAT(released.sentences, SizeIs(2));
+  EXPECT_THAT(released.sentences, SizeIs(2)) << "what stays out of service keeps its evidence";
   EXPECT_FALSE(world.tainted("c"));
 }
 

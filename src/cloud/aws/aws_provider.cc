@@ -23,8 +23,10 @@ Result<Place> parseProviderId(const std::string& text) {
   const std::string id = instanceIdOf(text);
   const std::size_t end = text.size() - id.size();
   if (!text.starts_with("aws://") || !id.starts_with("i-") || id.size() == 2) {
-    return fail(Code::kInvalidArgument, "\"" + text + "\" is not the provider id of an EC2 instance: expected one such as "
-                                        "aws:///us-west-2b/i-0123456789abcdef0, as in the Node's spec.providerID");
+    return fail(Code::kInvalidArgument,
+                "\"" + text +
+                    "\" is not the provider id of an EC2 instance: expected one such as "
+                    "aws:///us-west-2b/i-0123456789abcdef0, as in the Node's spec.providerID");
   }
   const std::size_t slash = text.rfind('/', end - 2);
   return Place{text.substr(slash + 1, end - slash - 2), id};
@@ -71,9 +73,10 @@ Result<AwsProvider::Seen> AwsProvider::look(const std::string& providerId) {
   MAINSTAY_ASSIGN(const Place place, parseProviderId(providerId));
   MAINSTAY_ASSIGN(const std::string region, session_.region(Deadline::after(kRegionLimit)));
   if (!place.zone.starts_with(region)) {
-    return fail(Code::kFailedPrecondition, "instance " + place.id + " is in zone " + place.zone +
-                                               ", and this program is set up for region " + region +
-                                               "; set AWS_REGION to the cluster's region. Nothing is done with it");
+    return fail(Code::kFailedPrecondition,
+                "instance " + place.id + " is in zone " + place.zone +
+                    ", and this program is set up for region " + region +
+                    "; set AWS_REGION to the cluster's region. Nothing is done with it");
   }
   MAINSTAY_ASSIGN(std::vector<GroupInstance> members, api_.describeAutoScalingInstances({place.id}));
   MAINSTAY_ASSIGN(std::vector<Ec2Instance> machines, api_.describeInstances({place.id}));
@@ -91,8 +94,9 @@ Result<AwsProvider::Seen> AwsProvider::look(const std::string& providerId) {
   accountHasInstances_ = true;
   const std::string& zone = seen.machine ? seen.machine->zone : seen.member->zone;
   if (zone != place.zone) {
-    return fail(Code::kFailedPrecondition, "instance " + place.id + " is in zone " + zone + " now, and not in " +
-                                               place.zone + "; nothing is done with it");
+    return fail(Code::kFailedPrecondition, "instance " + place.id + " is in zone " + zone +
+                                               " now, and not in " + place.zone +
+                                               "; nothing is done with it");
   }
   return seen;
 }
@@ -104,8 +108,9 @@ Result<> AwsProvider::checkAbsence(const std::string& id) {
   }
   if (!accountHasInstances_) {
     return fail(Code::kFailedPrecondition,
-                "AWS knows no instance " + id + ", and no other in this account and region: these are not the cluster's "
-                "credentials; check the role of this program. The instance is not taken for gone");
+                "AWS knows no instance " + id +
+                    ", and no other in this account and region: these are not the cluster's "
+                    "credentials; check the role of this program. The instance is not taken for gone");
   }
   return {};
 }
@@ -136,7 +141,8 @@ Result<Group> AwsProvider::describeGroup(const std::string& name) {
     ids.push_back(member.id);
   }
   MAINSTAY_ASSIGN(const std::vector<Ec2Instance> machines, api_.describeInstances(ids));
-  MAINSTAY_ASSIGN(const std::vector<Activity> activities, api_.describeScalingActivities(name, kMaxActivities));
+  MAINSTAY_ASSIGN(const std::vector<Activity> activities,
+                  api_.describeScalingActivities(name, kMaxActivities));
   Group group{.name = name,
               .min = found->min,
               .max = found->max,
@@ -167,10 +173,10 @@ Result<> AwsProvider::markUnhealthy(const std::string& providerId, const std::st
     return {};
   }
   if (!seen.member) {
-    return fail(Code::kFailedPrecondition,
-                "instance " + seen.machine->id +
-                    " is in no Auto Scaling group, so nothing would replace it; attach it to one, or replace it by hand "
-                    "(of Karpenter's nodes: delete the NodeClaim)");
+    return fail(Code::kFailedPrecondition, "instance " + seen.machine->id +
+                                               " is in no Auto Scaling group, so nothing would replace it; "
+                                               "attach it to one, or replace it by hand "
+                                               "(of Karpenter's nodes: delete the NodeClaim)");
   }
   MAINSTAY_TRY(checkReplaceable(*seen.member));
   return setHealth(seen.member->id, false);
@@ -187,7 +193,8 @@ Result<> AwsProvider::markHealthy(const std::string& providerId) {
 Result<> AwsProvider::checkReplaceable(const GroupInstance& member) {
   MAINSTAY_ASSIGN(const std::optional<AutoScalingGroup> group, api_.describeAutoScalingGroup(member.group));
   if (!group) {
-    return fail(Code::kNotFound, "Auto Scaling group " + member.group + " of instance " + member.id + " is gone");
+    return fail(Code::kNotFound,
+                "Auto Scaling group " + member.group + " of instance " + member.id + " is gone");
   }
   if (std::string why = whyNotReplaceable(member, *group); !why.empty()) {
     return fail(Code::kFailedPrecondition, std::move(why));

@@ -39,14 +39,17 @@ std::string obstacleOf(const AutoScalingGroup& group) {
 std::string obstacleOf(const GroupInstance& member) {
   if (member.lifecycle == "Terminating:Wait") {
     return "a lifecycle hook of the group holds instance " + member.id +
-           " in Terminating:Wait until it is completed or times out (EKS drains the nodes of its managed groups so); see "
-           "aws autoscaling describe-lifecycle-hooks, and end it with aws autoscaling complete-lifecycle-action "
+           " in Terminating:Wait until it is completed or times out (EKS drains the nodes of its managed "
+           "groups so); see "
+           "aws autoscaling describe-lifecycle-hooks, and end it with aws autoscaling "
+           "complete-lifecycle-action "
            "--lifecycle-action-result CONTINUE --instance-id " +
            member.id;
   }
   if (member.lifecycle == "Pending:Wait") {
     return "a lifecycle hook of the group holds the new instance " + member.id +
-           " in Pending:Wait until it is completed or times out; see aws autoscaling describe-lifecycle-hooks";
+           " in Pending:Wait until it is completed or times out; see aws autoscaling "
+           "describe-lifecycle-hooks";
   }
   return "";
 }
@@ -54,7 +57,8 @@ std::string obstacleOf(const GroupInstance& member) {
 std::string whyNotReplaceable(const GroupInstance& member, const AutoScalingGroup& group) {
   if (member.lifecycle == "Standby" || member.lifecycle == "EnteringStandby") {
     return "instance " + member.id + " is in Standby in group " + group.name +
-           ": somebody took it out of service, and the group does not replace it there; end that with aws autoscaling "
+           ": somebody took it out of service, and the group does not replace it there; end that with aws "
+           "autoscaling "
            "exit-standby --auto-scaling-group-name " +
            group.name + " --instance-ids " + member.id + ", or replace it by hand";
   }

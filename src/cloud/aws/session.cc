@@ -10,29 +10,25 @@ constexpr Duration kRenewBefore = std::chrono::minutes(5);
 // After a renewal that failed, while those in hand still last.
 constexpr Duration kRenewAgain = std::chrono::minutes(1);
 
-std::string namesOf(const std::vector<CredentialPlace>& places) {
-  std::string text;
-  for (const CredentialPlace& place : places) {
-    text += (text.empty() ? "" : ", ") + std::string(place.name);
-  }
-  return text;
-}
-
 // The first place that has some. One that is set up and fails ends the search: another identity than the one
 // that was meant is worse than none.
 Result<Credentials> findCredentials(Session& session, Deadline deadline) {
+  std::string empty;  // the places that have none
   for (const CredentialPlace& place : credentialPlaces()) {
     Result<std::optional<Credentials>> found = place.find(session, deadline);
     if (!found) {
-      return fail(std::move(found).error().with("AWS credentials from " + std::string(place.name)));
+      found.error().with("AWS credentials from " + std::string(place.name));
+      return fail(empty.empty() ? std::move(found).error()
+                                : std::move(found).error().with("no AWS credentials in " + empty));
     }
     if (*found) {
       (*found)->source = place.name;
       return **std::move(found);
     }
+    empty += (empty.empty() ? "" : ", ") + std::string(place.name);
   }
   return fail(Code::kUnauthenticated,
-              "no AWS credentials are set up; looked at: " + namesOf(credentialPlaces()) +
+              "no AWS credentials in " + empty +
                   ". In a pod, give its service account a role by EKS pod identity or IRSA");
 }
 

@@ -22,25 +22,31 @@ struct Chance {
   }
 };
 
+Transport transport(bool useProxies) {
+  HttpClientOptions options;
+  options.maxBody = kMaxAnswer;
+  options.useProxyEnvironment = useProxies;
+  return [client = std::make_shared<HttpClient>(std::move(options))](
+             const HttpRequest& request, Deadline deadline, std::stop_token stop) {
+    return client->send(request, deadline, std::move(stop));
+  };
+}
+
 }  // namespace
 
 Surroundings realSurroundings(std::function<std::string(const std::string&)> environment,
                               const FileSystem& files, const Clock& clock, std::stop_token stop) {
-  HttpClientOptions options;
-  options.maxBody = kMaxAnswer;
-  const auto client = std::make_shared<HttpClient>(std::move(options));
-  const auto chance = std::make_shared<Chance>();
   return {.environment = std::move(environment),
           .files = &files,
           .clock = &clock,
-          .send = [client](const HttpRequest& request, Deadline deadline,
-                           std::stop_token ended) { return client->send(request, deadline, ended); },
+          .send = transport(true),
+          .sendDirect = transport(false),
           .pause =
               [&clock](Duration span, std::stop_token ended) {
                 Signal nobody;
                 nobody.waitUntil(clock, clock.now() + span, std::move(ended));
               },
-          .random = [chance] { return chance->next(); },
+          .random = [chance = std::make_shared<Chance>()] { return chance->next(); },
           .stop = std::move(stop)};
 }
 

@@ -20,6 +20,7 @@ struct Surroundings {
   const FileSystem* files = nullptr;                                // outlives the client, as does the clock
   const Clock* clock = nullptr;
   Transport send;
+  Transport sendDirect;  // past every proxy: to addresses that only this machine has
   // Lets the span pass, or less when asked to stop.
   std::function<void(Duration, std::stop_token)> pause;
   std::function<double()> random;  // in [0, 1)
