@@ -27,9 +27,7 @@ Result<> runRecovery(const sidecar::Options& options) {
   const auto surroundings = cloud::aws::realSurroundings(environmentOf, files, clock, stop.get_token());
   cloud::aws::AwsProvider provider(surroundings);
   cloud::aws::Session session(surroundings);
-  cloud::aws::QueryClient client(session);
-  cloud::aws::Api api(client);
-  sidecar::AwsDoors aws(api, options, environmentOf("NODE_NAME"));
+  sidecar::AwsDoors aws(session, options);
   sidecar::DetectorPage detector(options.metricsUrl, stop.get_token());
   sidecar::Parts parts{.readMetrics = [&detector] { return detector.read(); },
                        .identify = [&aws] { return aws.identify(); },

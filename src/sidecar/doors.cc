@@ -1,14 +1,14 @@
 #include "sidecar/doors.h"
 
+#include "base/log.h"
+#include "cloud/aws/metadata.h"
+
 namespace mainstay::sidecar {
 namespace {
 
 constexpr std::size_t kMaxPage = 4u << 20;  // a node-problem-detector with every monitor serves some 100 KB
 constexpr Duration kPageTimeout = std::chrono::seconds(5);  // from loopback
-
-tl::unexpected<Error> unidentified(const std::string& why) {
-  return fail(Code::kFailedPrecondition, "which EC2 instance this is: " + why);
-}
+constexpr Duration kMetadataTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -37,12 +37,14 @@ std::vector<cloud::aws::MetricDatum> metricData(const std::vector<Value>& values
   return data;
 }
 
-AwsDoors::AwsDoors(cloud::aws::Api& api, const Options& options, std::string nodeName)
-    : api_(api),
+AwsDoors::AwsDoors(cloud::aws::Session& session, const Options& options)
+    : session_(session),
+      client_(session),
+      api_(client_),
       metricNamespace_(options.metricNamespace),
       dimensionNames_(options.dimensions),
       instanceId_(options.instanceId),
-      nodeName_(std::move(nodeName)) {}
+      nodeName_(session.surroundings().environment("NODE_NAME")) {}
 
 Result<std::string> AwsDoors::identify() {
   if (providerId_.empty()) {
@@ -53,20 +55,39 @@ Result<std::string> AwsDoors::identify() {
 }
 
 Result<cloud::aws::Ec2Instance> AwsDoors::findInstance() {
-  if (instanceId_.empty() && nodeName_.empty()) {
-    return unidentified("set NODE_NAME (spec.nodeName by the downward API) or --instance-id");
+  if (instanceId_.empty()) {
+    auto told = askMetadata();
+    if (told || nodeName_.empty()) {
+      return told.map_error([](Error error) {
+        return std::move(error).with("which EC2 instance this is (or set NODE_NAME, or --instance-id)");
+      });
+    }
+    logInfo("the instance is looked for by NODE_NAME", {{"name", nodeName_}, {"because", told.error()}});
   }
   const bool byId = !instanceId_.empty();
-  const std::string wanted = byId ? "the id " + instanceId_ : "the private DNS name " + nodeName_;
   auto found = byId ? api_.describeInstances({instanceId_}) : api_.findInstances(nodeName_);
   if (!found) {
     return fail(std::move(found).error().with("which EC2 instance this is"));
   }
   if (found->size() != 1) {
     // The same name may stand in two VPCs.
-    return unidentified(std::to_string(found->size()) + " instances have " + wanted + "; set --instance-id");
+    return fail(Code::kFailedPrecondition, "which EC2 instance this is: " + std::to_string(found->size()) + " have the " +
+                                               (byId ? "id " + instanceId_ : "private DNS name " + nodeName_) +
+                                               "; set --instance-id");
   }
   return found->front();
+}
+
+Result<cloud::aws::Ec2Instance> AwsDoors::askMetadata() {
+  const Deadline deadline = Deadline::after(kMetadataTimeout);
+  MAINSTAY_ASSIGN(const auto metadata, cloud::aws::Metadata::open(session_.surroundings(), deadline));
+  if (!metadata) {
+    return fail(Code::kFailedPrecondition, "the instance metadata service is switched off (AWS_EC2_METADATA_DISABLED)");
+  }
+  cloud::aws::Ec2Instance told;
+  MAINSTAY_ASSIGN(told.id, metadata->read("instance-id", deadline));
+  MAINSTAY_ASSIGN(told.zone, metadata->read("placement/availability-zone", deadline));
+  return told;
 }
 
 Result<std::map<std::string, std::string>> AwsDoors::dimensions() {

@@ -27,18 +27,22 @@ std::vector<cloud::aws::MetricDatum> metricData(const std::vector<Value>& values
 // Who we are, and how CloudWatch is told. Used by one thread.
 class AwsDoors {
  public:
-  // `api` outlives it. `nodeName`: the NODE_NAME of the pod, on EKS the instance's private DNS name; "" when not set.
-  AwsDoors(cloud::aws::Api& api, const Options& options, std::string nodeName);
+  // `session` outlives it. NODE_NAME of the environment is, on EKS, the instance's private DNS name.
+  AwsDoors(cloud::aws::Session& session, const Options& options);
 
-  // The provider id of our instance. The error says every way that was tried and what to set.
+  // The provider id of our instance: by --instance-id, else by the metadata service, else by NODE_NAME, which is less
+  // exact. The error says what was tried and what to set.
   Result<std::string> identify();
   Result<> publish(const std::vector<Value>& values);
 
  private:
   Result<cloud::aws::Ec2Instance> findInstance();
+  Result<cloud::aws::Ec2Instance> askMetadata();
   Result<std::map<std::string, std::string>> dimensions();
 
-  cloud::aws::Api& api_;
+  cloud::aws::Session& session_;
+  cloud::aws::QueryClient client_;
+  cloud::aws::Api api_;
   const std::string metricNamespace_;
   const std::vector<std::string> dimensionNames_;
   const std::string instanceId_;

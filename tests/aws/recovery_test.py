@@ -7,6 +7,7 @@ import pytest
 
 from detectors import DETECTORS, Agent
 from harness import FAULT, ROOT, Program, eventually
+from stage import Metadata
 
 POLICY = json.loads((ROOT / "deploy/aws/recovery-policy.json").read_text())
 USER = "recovery"
@@ -34,7 +35,7 @@ class Node:
     def __init__(self, aws, folder, programs, environment, instance, detector=Agent):
         self.instance = instance
         self._folder, self._programs = folder, programs
-        self._environment = {**environment, "NODE_NAME": aws.private_dns_name(instance)}
+        self.environment = {**environment, "NODE_NAME": aws.private_dns_name(instance)}
         self.detector = detector(folder, instance)
         programs.append(self.detector.program)
 
@@ -42,7 +43,7 @@ class Node:
         self.sidecar = Program(
             self._folder, f"{self.instance}-recovery", "mainstay-recovery",
             f"--metrics-url=http://127.0.0.1:{self.detector.port}/metrics", *QUICK, *flags,
-            **self._environment, ENABLE_RECOVERY=recovery,
+            **self.environment, ENABLE_RECOVERY=recovery,
         )
         self._programs.append(self.sidecar)
         return self
@@ -132,6 +133,27 @@ def test_a_sidecar_that_starts_again_does_not_mark_again(aws, workers, node):
 def test_zeros_are_published_when_asked_for(aws, workers, node):
     node(workers[0]).start_sidecar("--publish-zeros", recovery="false")
     eventually(lambda: len(aws.metrics()) == 5, "all five metrics")
+
+
+def test_the_metadata_service_says_which_instance_this_is(aws, workers, folder, programs, environment):
+    metadata = Metadata(workers[2])
+    told = {**environment, "AWS_EC2_METADATA_DISABLED": "false", "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.url}
+    faulty = Node(aws, folder, programs, told, workers[2])
+    faulty.environment["NODE_NAME"] = "node-3"  # no name that EC2 knows
+    faulty.start_sidecar()
+    faulty.break_it()
+    eventually(lambda: aws.health()[workers[2]] == "Unhealthy", "the mark")
+    metadata.close()
+
+
+def test_without_a_way_to_know_its_instance_it_marks_none(aws, workers, folder, programs, environment):
+    faulty = Node(aws, folder, programs, environment, workers[0])
+    faulty.environment["NODE_NAME"] = "node-1"
+    faulty.start_sidecar()
+    faulty.break_it()
+    eventually(lambda: "0 have the private DNS name node-1; set --instance-id" in faulty.sidecar.text(), "its trouble")
+    assert set(aws.health().values()) == {"Healthy"}
+    assert not aws.calls_of(USER, MARK)
 
 
 def test_a_wrong_secret_is_told_and_nothing_else_happens(aws, workers, folder, programs):

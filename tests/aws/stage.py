@@ -1,6 +1,7 @@
 """AWS, as moto plays it in this process: it checks every signature and, by IAM, every action. Each call of a program is
 recorded.
 """
+import http.server
 import io
 import json
 import threading
@@ -87,6 +88,7 @@ class Aws:
             "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
             "AWS_REGION": REGION,
             "AWS_ENDPOINT_URL": self.url,
+            "AWS_EC2_METADATA_DISABLED": "true",
         }
 
     def create_group(self, name="workers", size=3):
@@ -143,3 +145,36 @@ class Aws:
             call = Call(user, f"{_IAM_PREFIX.get(scope[3], scope[3])}:{action}", status)
             self.calls.append(call)
             self.all_calls.append(call)
+
+
+class Metadata:
+    """The metadata service of an instance, version 2: who has no token is told nothing."""
+
+    _TOKEN = "a session's token"
+
+    def __init__(self, instance):
+        answers = {"instance-id": instance, "placement/availability-zone": ZONE, "placement/region": REGION}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_PUT(self):
+                self._send(200 if self.path == "/latest/api/token" else 404, Metadata._TOKEN)
+
+            def do_GET(self):
+                known = self.headers["X-aws-ec2-metadata-token"] == Metadata._TOKEN
+                text = answers.get(self.path.removeprefix("/latest/meta-data/"))
+                self._send(401 if not known else 200 if text else 404, text or "")
+
+            def _send(self, status, text):
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self._server.shutdown()
