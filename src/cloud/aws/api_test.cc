@@ -39,7 +39,9 @@ TEST_F(ApiTest, FollowsPages) {
 
 TEST_F(ApiTest, EndsPagesThatNeverEnd) {
   for (int i = 0; i < 101; ++i) {
-    aws_.answerWith({.status = 200, .body = "<DescribeInstancesResponse><nextToken>x</nextToken></DescribeInstancesResponse>"});
+    aws_.answerWith(
+        {.status = 200,
+         .body = "<DescribeInstancesResponse><nextToken>x</nextToken></DescribeInstancesResponse>"});
   }
   EXPECT_THAT(api_.describeInstances({"i-1"}).error().toString(), HasSubstr("more than 100 pages"));
 }
@@ -50,11 +52,14 @@ TEST_F(ApiTest, AsksForManyInstancesInPortions) {
 }
 
 TEST_F(ApiTest, TellsWhatAnAnswerLacks) {
-  aws_.answerWith({.status = 200,
-                   .body = "<DescribeAutoScalingInstancesResponse><DescribeAutoScalingInstancesResult><AutoScalingInstances>"
-                           "<member><InstanceId>i-1</InstanceId></member></AutoScalingInstances>"
-                           "</DescribeAutoScalingInstancesResult></DescribeAutoScalingInstancesResponse>"});
-  EXPECT_THAT(api_.describeAutoScalingInstances({"i-1"}).error().toString(), HasSubstr("lacks AvailabilityZone"));
+  aws_.answerWith(
+      {.status = 200,
+       .body =
+           "<DescribeAutoScalingInstancesResponse><DescribeAutoScalingInstancesResult><AutoScalingInstances>"
+           "<member><InstanceId>i-1</InstanceId></member></AutoScalingInstances>"
+           "</DescribeAutoScalingInstancesResult></DescribeAutoScalingInstancesResponse>"});
+  EXPECT_THAT(api_.describeAutoScalingInstances({"i-1"}).error().toString(),
+              HasSubstr("lacks AvailabilityZone"));
 }
 
 TEST_F(ApiTest, DescribesStatusWithWhatAwsHasScheduled) {
@@ -62,9 +67,11 @@ TEST_F(ApiTest, DescribesStatusWithWhatAwsHasScheduled) {
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->system, "impaired");
   EXPECT_THAT(status->events, ElementsAre("system-maintenance: scheduled maintenance"));
-  aws_.answerWith({.status = 400,
-                   .body = "<Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code><Message>gone</Message></Error>"
-                           "</Errors></Response>"});
+  aws_.answerWith(
+      {.status = 400,
+       .body =
+           "<Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code><Message>gone</Message></Error>"
+           "</Errors></Response>"});
   EXPECT_FALSE(api_.describeInstanceStatus("i-99").value().has_value());
 }
 

@@ -205,7 +205,7 @@ Result<> AwsProvider::checkReplaceable(const GroupInstance& member) {
 Result<> AwsProvider::setHealth(const std::string& id, bool healthy) {
   const CallResult<void> set = api_.setInstanceHealth(id, healthWord(healthy), options_.respectGracePeriod);
   if (!set && !saysNotFound(set.error())) {
-    return fail(set.error());
+    return tl::make_unexpected(set.error());
   }
   return readBack(id, healthy);  // also of an instance that ended in between
 }

@@ -59,10 +59,12 @@ class AwsProviderTest : public testing::Test {
 
 TEST_F(AwsProviderTest, MarksPastTheGracePeriodUnlessTold) {
   ASSERT_TRUE(mark().has_value());
-  EXPECT_THAT(aws_.requests(), Contains(testing::Field(&HttpRequest::body, HasSubstr("ShouldRespectGracePeriod=false"))));
+  EXPECT_THAT(aws_.requests(),
+              Contains(testing::Field(&HttpRequest::body, HasSubstr("ShouldRespectGracePeriod=false"))));
   AwsProvider patient(world_.get(), {.respectGracePeriod = true});
   ASSERT_TRUE(patient.markUnhealthy("aws:///us-west-2b/i-2", "t").has_value());
-  EXPECT_THAT(aws_.requests(), Contains(testing::Field(&HttpRequest::body, HasSubstr("ShouldRespectGracePeriod=true"))));
+  EXPECT_THAT(aws_.requests(),
+              Contains(testing::Field(&HttpRequest::body, HasSubstr("ShouldRespectGracePeriod=true"))));
 }
 
 TEST_F(AwsProviderTest, DoesNotMarkWhatIsUnhealthyOrEnding) {
@@ -93,7 +95,8 @@ TEST_F(AwsProviderTest, SaysWhenTheMarkDoesNotStick) {
 
 TEST_F(AwsProviderTest, IsContentWhenTheInstanceEndsUnderTheMark) {
   // The group is read, and then the instance is gone.
-  aws_.answerWith({.status = 200, .body = R"(<DescribeAutoScalingInstancesResponse><DescribeAutoScalingInstancesResult>
+  aws_.answerWith(
+      {.status = 200, .body = R"(<DescribeAutoScalingInstancesResponse><DescribeAutoScalingInstancesResult>
     <AutoScalingInstances><member><InstanceId>i-9</InstanceId><AutoScalingGroupName>workers</AutoScalingGroupName>
     <AvailabilityZone>us-west-2b</AvailabilityZone><LifecycleState>InService</LifecycleState><HealthStatus>HEALTHY</HealthStatus>
     </member></AutoScalingInstances></DescribeAutoScalingInstancesResult></DescribeAutoScalingInstancesResponse>)"});
@@ -105,10 +108,11 @@ TEST_F(AwsProviderTest, IsContentWhenTheInstanceEndsUnderTheMark) {
 TEST_F(AwsProviderTest, RefusesWhileTheGroupWouldNotReplace) {
   for (const char* process : {"Launch", "Terminate", "ReplaceUnhealthy"}) {
     aws_.suspend(process, "User suspended at 2026-11-29T20:14:07Z");
-    EXPECT_THAT(refusal(), AllOf(HasSubstr("process " + std::string(process) + " of group workers is suspended"),
-                                 HasSubstr("User suspended at"),
-                                 HasSubstr("resume-processes --auto-scaling-group-name workers --scaling-processes " +
-                                           std::string(process))));
+    EXPECT_THAT(refusal(),
+                AllOf(HasSubstr("process " + std::string(process) + " of group workers is suspended"),
+                      HasSubstr("User suspended at"),
+                      HasSubstr("resume-processes --auto-scaling-group-name workers --scaling-processes " +
+                                std::string(process))));
     EXPECT_THAT(provider_.describeGroup("workers").value().obstacle, HasSubstr(process));
     aws_.resume(process);
   }
@@ -118,7 +122,8 @@ TEST_F(AwsProviderTest, RefusesWhileTheGroupWouldNotReplace) {
 
 TEST_F(AwsProviderTest, RefusesWhatIsInStandby) {
   aws_.setLifecycle("i-1", "Standby");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("Standby"), HasSubstr("exit-standby"), HasSubstr("--instance-ids i-1")));
+  EXPECT_THAT(refusal(),
+              AllOf(HasSubstr("Standby"), HasSubstr("exit-standby"), HasSubstr("--instance-ids i-1")));
 }
 
 TEST_F(AwsProviderTest, RefusesWhatIsBeingDetached) {
@@ -185,8 +190,9 @@ TEST_F(AwsProviderTest, DoesNothingInAnotherRegionOrZone) {
 }
 
 TEST_F(AwsProviderTest, RefusesProviderIdsThatAreNotOfEc2) {
-  for (const char* id : {"local:///z/i-1", "aws:///us-west-2b/fargate-ip-10-0-0-1", "aws:///us-west-2b/i-", "aws:///i-1",
-                         "eks-hybrid:///us-west-2/c/mi-1", "aws:///us-west-2b//", "aws://i-1"}) {
+  for (const char* id :
+       {"local:///z/i-1", "aws:///us-west-2b/fargate-ip-10-0-0-1", "aws:///us-west-2b/i-", "aws:///i-1",
+        "eks-hybrid:///us-west-2/c/mi-1", "aws:///us-west-2b//", "aws://i-1"}) {
     const auto described = provider_.describe(id);
     ASSERT_FALSE(described.has_value()) << id;
   }

@@ -21,8 +21,9 @@ Deadline soon() {
 }
 
 std::string jsonCredentials(const std::string& key, TimePoint expires) {
-  return R"({"Code":"Success","AccessKeyId":")" + key + R"(","SecretAccessKey":"the-secret","Token":"the-token","Expiration":")" +
-         formatTime(expires) + "\"}";
+  return R"({"Code":"Success","AccessKeyId":")" + key +
+         R"(","SecretAccessKey":"the-secret","Token":"the-token","Expiration":")" + formatTime(expires) +
+         "\"}";
 }
 
 // Answers by method and path; writes down what was asked.
@@ -96,8 +97,9 @@ TEST_F(CredentialsTest, RefusesHalfAPairInTheEnvironment) {
 TEST_F(CredentialsTest, TakesTheNamedProfile) {
   world_.environment["AWS_SHARED_CREDENTIALS_FILE"] = "/c";
   world_.environment["AWS_PROFILE"] = "two";
-  world_.addFile("/c", "[one]\naws_access_key_id=A\naws_secret_access_key=s\n"
-                               "[two]\naws_access_key_id=B\naws_secret_access_key=s\naws_session_token=t\n");
+  world_.addFile("/c",
+                 "[one]\naws_access_key_id=A\naws_secret_access_key=s\n"
+                 "[two]\naws_access_key_id=B\naws_secret_access_key=s\naws_session_token=t\n");
   const Credentials found = find().value();
   EXPECT_EQ(found.accessKeyId, "B");
   EXPECT_EQ(found.sessionToken, "t");
@@ -115,10 +117,12 @@ TEST_F(CredentialsTest, AssumesTheRoleOfTheServiceAccount) {
   world_.environment["AWS_REGION"] = "us-west-2";
   world_.addFile("/token", "service-account-token\n");
   answers_.byRequest["POST https://sts.us-west-2.amazonaws.com/"] = {
-      .body = "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
-              "<AccessKeyId>FROM-STS</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>"
-              "<Expiration>2030-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult>"
-              "</AssumeRoleWithWebIdentityResponse>"};
+      .body =
+          "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
+          "<AccessKeyId>FROM-STS</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</"
+          "SessionToken>"
+          "<Expiration>2030-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult>"
+          "</AssumeRoleWithWebIdentityResponse>"};
   const auto found = find();
   ASSERT_TRUE(found.has_value()) << found.error().toString();
   EXPECT_EQ(found->accessKeyId, "FROM-STS");
@@ -159,8 +163,8 @@ TEST_F(CredentialsTest, AsksTheAgentOfEcsByItsRelativeAddress) {
 }
 
 TEST_F(CredentialsTest, SendsNoTokenToAPlainAddressElsewhere) {
-  for (const char* url : {"http://evil.example/", "http://169.254.170.23.evil.example/", "http://127.0.0.1@evil.example/",
-                          "http://169.254.169.254/x", "ftp://127.0.0.1/"}) {
+  for (const char* url : {"http://evil.example/", "http://169.254.170.23.evil.example/",
+                          "http://127.0.0.1@evil.example/", "http://169.254.169.254/x", "ftp://127.0.0.1/"}) {
     TestSurroundings world;
     world.send = answers_.transport();
     world.environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = url;
@@ -183,7 +187,8 @@ TEST_F(CredentialsTest, ExplainsTheHopLimitWhenTheInstanceIsSilent) {
   world_.environment.erase("AWS_EC2_METADATA_DISABLED");
   answers_.trouble = Error(Code::kDeadlineExceeded, "no whole answer in time");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("hop limit"), HasSubstr("HttpPutResponseHopLimit"),
-                               HasSubstr("--http-put-response-hop-limit 2"), HasSubstr("no AWS credentials in the environment")));
+                               HasSubstr("--http-put-response-hop-limit 2"),
+                               HasSubstr("no AWS credentials in the environment")));
   EXPECT_EQ(answers_.asked.size(), 2u) << "tried twice";
 }
 
@@ -201,7 +206,8 @@ TEST_F(CredentialsTest, TellsWhyTheInstancesRoleGivesNone) {
 }
 
 TEST_F(CredentialsTest, ListsWhereItLookedWhenThereAreNone) {
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("the environment, the shared files, web identity (IRSA)"), HasSubstr("IMDSv2")));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("the environment, the shared files, web identity (IRSA)"),
+                               HasSubstr("IMDSv2")));
 }
 
 TEST_F(CredentialsTest, RenewsBeforeTheEnd) {

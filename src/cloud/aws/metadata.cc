@@ -21,7 +21,8 @@ std::string endpointFor(const Surroundings& surroundings) {
   return endpoint.ends_with('/') ? endpoint.substr(0, endpoint.size() - 1) : endpoint;
 }
 
-Result<HttpResponse> askMetadata(const Surroundings& surroundings, const HttpRequest& request, Deadline deadline) {
+Result<HttpResponse> askMetadata(const Surroundings& surroundings, const HttpRequest& request,
+                                 Deadline deadline) {
   for (int attempt = 1;; ++attempt) {
     const Deadline limit = Deadline::after(std::min(kMetadataLimit, deadline.left()));
     Result<HttpResponse> response = surroundings.sendDirect(request, limit, surroundings.stop);
@@ -37,16 +38,19 @@ Result<HttpResponse> askMetadata(const Surroundings& surroundings, const HttpReq
 Error explainSilence(const Error& silence) {
   return {Code::kUnavailable,
           "the instance metadata service does not answer (" + silence.toString() +
-              "). In a pod this is most often the hop limit: give the pod a role of its own by EKS pod identity or "
+              "). In a pod this is most often the hop limit: give the pod a role of its own by EKS pod "
+              "identity or "
               "IRSA (better), or let pods reach the instance's: aws ec2 modify-instance-metadata-options "
-              "--http-put-response-hop-limit 2 --instance-id ... (HttpPutResponseHopLimit of the launch template). "
+              "--http-put-response-hop-limit 2 --instance-id ... (HttpPutResponseHopLimit of the launch "
+              "template). "
               "Outside EC2 there is no such service: set AWS_EC2_METADATA_DISABLED=true"};
 }
 
 Error explainStatus(int status) {
   if (status == 403) {
     return {Code::kPermissionDenied,
-            "the instance metadata service is turned off for this instance (HttpEndpoint); turn it on, or give the pod "
+            "the instance metadata service is turned off for this instance (HttpEndpoint); turn it on, or "
+            "give the pod "
             "a role by EKS pod identity or IRSA"};
   }
   return {status == 404 ? Code::kNotFound : Code::kUnavailable,
@@ -65,7 +69,8 @@ Result<std::optional<Metadata>> Metadata::open(const Surroundings& surroundings,
                             .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", kTokenSeconds}}};
   const Result<HttpResponse> response = askMetadata(surroundings, request, deadline);
   if (!response) {
-    return fail(response.error().code() == Code::kCancelled ? response.error() : explainSilence(response.error()));
+    return fail(response.error().code() == Code::kCancelled ? response.error()
+                                                            : explainSilence(response.error()));
   }
   if (response->status != 200) {
     return fail(explainStatus(response->status));

@@ -23,8 +23,8 @@ using testing::Not;
 std::string hmacSha256(const std::string& key, const std::string& text) {
   unsigned char digest[EVP_MAX_MD_SIZE] = {};
   unsigned int size = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
-       text.size(), digest, &size);
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest, &size);
   return {reinterpret_cast<const char*>(digest), size};
 }
 
@@ -60,12 +60,13 @@ std::string signatureOf(const HttpRequest& request, const std::string& secret) {
     const std::string name = names.substr(at, names.find(';', at) - at);
     headers += name + ":" + request.headers.at(name) + "\n";
   }
-  const std::string canonical = request.method + "\n/\n\n" + headers + "\n" + names + "\n" + sha256Hex(request.body);
+  const std::string canonical =
+      request.method + "\n/\n\n" + headers + "\n" + names + "\n" + sha256Hex(request.body);
   const std::string toSign =
       "AWS4-HMAC-SHA256\n" + request.headers.at("X-Amz-Date") + "\n" + scope + "\n" + sha256Hex(canonical);
   std::string key = "AWS4" + secret;
-  for (const std::string& part : {between(scope, "", "/"), std::string("us-west-2"), std::string("autoscaling"),
-                                  std::string("aws4_request")}) {
+  for (const std::string& part : {between(scope, "", "/"), std::string("us-west-2"),
+                                  std::string("autoscaling"), std::string("aws4_request")}) {
     key = hmacSha256(key, part);
   }
   return hexOf(hmacSha256(key, toSign));
@@ -74,8 +75,8 @@ std::string signatureOf(const HttpRequest& request, const std::string& secret) {
 class QueryClientTest : public testing::Test {
  protected:
   CallResult<Element> call(CallOptions options = {}) {
-    return client_.call(kAutoScaling, "DescribeAutoScalingGroups", {{"AutoScalingGroupNames.member.1", "workers"}},
-                        options);
+    return client_.call(kAutoScaling, "DescribeAutoScalingGroups",
+                        {{"AutoScalingGroupNames.member.1", "workers"}}, options);
   }
   int calls() { return static_cast<int>(aws_.requests().size()); }
 
@@ -91,7 +92,8 @@ TEST_F(QueryClientTest, PostsTheActionWithItsVersion) {
   EXPECT_EQ(answer->name, "DescribeAutoScalingGroupsResponse");
   const HttpRequest sent = aws_.requests().at(0);
   EXPECT_EQ(sent.method, "POST");
-  EXPECT_EQ(sent.body, "Action=DescribeAutoScalingGroups&Version=2011-01-01&AutoScalingGroupNames.member.1=workers");
+  EXPECT_EQ(sent.body,
+            "Action=DescribeAutoScalingGroups&Version=2011-01-01&AutoScalingGroupNames.member.1=workers");
 }
 
 TEST_F(QueryClientTest, SignsEveryHeaderAndTheBody) {
@@ -129,8 +131,9 @@ TEST_F(QueryClientTest, DoesNotRepeatWhatWouldFailAgain) {
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(calls(), 1);
   EXPECT_EQ(answer.error().code(), Code::kInvalidArgument);
-  EXPECT_EQ(answer.error().toString(), "Auto Scaling DescribeAutoScalingGroups: ValidationError: 1 validation error "
-                                       "detected (request request-1)");
+  EXPECT_EQ(answer.error().toString(),
+            "Auto Scaling DescribeAutoScalingGroups: ValidationError: 1 validation error "
+            "detected (request request-1)");
 }
 
 TEST_F(QueryClientTest, StopsRepeatingWhenTheQuotaIsSpent) {
@@ -177,21 +180,25 @@ TEST_F(QueryClientTest, NamesThePermissionThatIsMissing) {
   const auto answer = call();
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code(), Code::kPermissionDenied);
-  EXPECT_THAT(answer.error().toString(), HasSubstr("allow autoscaling:DescribeAutoScalingGroups in the IAM policy"));
+  EXPECT_THAT(answer.error().toString(),
+              HasSubstr("allow autoscaling:DescribeAutoScalingGroups in the IAM policy"));
 }
 
 TEST_F(QueryClientTest, ShowsNothingOfWhatWasSigned) {
-  aws_.answerWith(awsError(403, "SignatureDoesNotMatch",
-                           "The request signature we calculated does not match.\n\nThe Canonical String was\n'POST\n"
-                           "x-amz-security-token:a-session-token'"));
+  aws_.answerWith(
+      awsError(403, "SignatureDoesNotMatch",
+               "The request signature we calculated does not match.\n\nThe Canonical String was\n'POST\n"
+               "x-amz-security-token:a-session-token'"));
   const std::string told = call().error().toString();
-  EXPECT_THAT(told, AllOf(HasSubstr("this machine's clock"), Not(HasSubstr("a-session-token")), Not(HasSubstr("a-secret"))));
+  EXPECT_THAT(told, AllOf(HasSubstr("this machine's clock"), Not(HasSubstr("a-session-token")),
+                          Not(HasSubstr("a-secret"))));
 }
 
 TEST_F(QueryClientTest, ReadsTheErrorsOfEc2) {
-  aws_.answerWith({.status = 400,
-                   .body = "<Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code><Message>The instance ID "
-                           "'i-1' does not exist</Message></Error></Errors><RequestID>r-2</RequestID></Response>"});
+  aws_.answerWith(
+      {.status = 400,
+       .body = "<Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code><Message>The instance ID "
+               "'i-1' does not exist</Message></Error></Errors><RequestID>r-2</RequestID></Response>"});
   const auto answer = call();
   EXPECT_EQ(answer.error().code(), Code::kNotFound);
   EXPECT_EQ(answer.error().requestId(), "r-2");
@@ -218,9 +225,12 @@ TEST_F(QueryClientTest, ReachesNothingButLoopbackInTests) {
 TEST(EndpointTest, FollowsPartitionAndEnvironment) {
   std::map<std::string, std::string> variables;
   const auto environment = [&](const std::string& name) { return variables[name]; };
-  EXPECT_EQ(endpointOf(kAutoScaling, "us-west-2", environment).value(), "https://autoscaling.us-west-2.amazonaws.com/");
-  EXPECT_EQ(endpointOf(kCloudWatch, "cn-north-1", environment).value(), "https://monitoring.cn-north-1.amazonaws.com.cn/");
-  EXPECT_EQ(endpointOf(kSts, "us-gov-west-1", environment).value(), "https://sts.us-gov-west-1.amazonaws.com/");
+  EXPECT_EQ(endpointOf(kAutoScaling, "us-west-2", environment).value(),
+            "https://autoscaling.us-west-2.amazonaws.com/");
+  EXPECT_EQ(endpointOf(kCloudWatch, "cn-north-1", environment).value(),
+            "https://monitoring.cn-north-1.amazonaws.com.cn/");
+  EXPECT_EQ(endpointOf(kSts, "us-gov-west-1", environment).value(),
+            "https://sts.us-gov-west-1.amazonaws.com/");
   variables["AWS_ENDPOINT_URL"] = "http://127.0.0.1:5000";
   variables["AWS_ENDPOINT_URL_EC2"] = "https://vpce-1.example/";
   EXPECT_EQ(endpointOf(kAutoScaling, "us-west-2", environment).value(), "http://127.0.0.1:5000/");

@@ -36,8 +36,8 @@ std::string_view withoutComment(std::string_view line) {
 std::string sectionName(std::string_view line, SharedFile kind) {
   const std::string_view inside = trimmed(line.substr(1, line.find(']') - 1));
   constexpr std::string_view kPrefix = "profile";
-  const bool prefixed =
-      inside.starts_with(kPrefix) && inside.size() > kPrefix.size() && std::isspace(inside[kPrefix.size()]) != 0;
+  const bool prefixed = inside.starts_with(kPrefix) && inside.size() > kPrefix.size() &&
+                        std::isspace(inside[kPrefix.size()]) != 0;
   if (kind == SharedFile::kConfig && !prefixed) {
     return inside == kDefaultProfile ? kDefaultProfile : "";
   }

@@ -12,29 +12,32 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(SharedFilesTest, ReadsProfilesAsTheCommandLineWritesThem) {
-  const Profiles config = parseSharedFile("# comment\n"
-                                          "[default]\r\n"
-                                          "region = us-west-2  # why\r\n"
-                                          "[profile gpu fleet]\n"
-                                          "Region=us-east-1\n"
-                                          "s3 =\n"
-                                          "  region = nested\n"
-                                          "; another\n"
-                                          "[sso-session mine]\n"
-                                          "sso_region = us-east-2\n"
-                                          "[plain]\n"
-                                          "region = nobody\n",
-                                          SharedFile::kConfig);
+  const Profiles config = parseSharedFile(
+      "# comment\n"
+      "[default]\r\n"
+      "region = us-west-2  # why\r\n"
+      "[profile gpu fleet]\n"
+      "Region=us-east-1\n"
+      "s3 =\n"
+      "  region = nested\n"
+      "; another\n"
+      "[sso-session mine]\n"
+      "sso_region = us-east-2\n"
+      "[plain]\n"
+      "region = nobody\n",
+      SharedFile::kConfig);
   ASSERT_EQ(config.size(), 2u);
   EXPECT_EQ(valueOf(config.at("default"), "region"), "us-west-2");
   EXPECT_EQ(valueOf(config.at("gpu fleet"), "region"), "us-east-1");
 
-  const Profiles credentials = parseSharedFile("[plain]\naws_secret_access_key = a=b#c;d\n", SharedFile::kCredentials);
+  const Profiles credentials =
+      parseSharedFile("[plain]\naws_secret_access_key = a=b#c;d\n", SharedFile::kCredentials);
   EXPECT_EQ(valueOf(credentials.at("plain"), "aws_secret_access_key"), "a=b#c;d");
 }
 
 TEST(SharedFilesTest, SurvivesAnyText) {
-  for (const char* text : {"", "[", "]", "[]", "[]]", "=", "[a\n=x", "x=1", "[profile]\na=1", "[a]\n\xff=\xff", "\n\n"}) {
+  for (const char* text :
+       {"", "[", "]", "[]", "[]]", "=", "[a\n=x", "x=1", "[profile]\na=1", "[a]\n\xff=\xff", "\n\n"}) {
     parseSharedFile(text, SharedFile::kConfig);
     parseSharedFile(text, SharedFile::kCredentials);
   }
@@ -54,7 +57,8 @@ TEST(SharedFilesTest, MergesBothFilesAndTheCredentialsFileWins) {
 
 TEST(SharedFilesTest, ReadsTheFilesThatTheEnvironmentNames) {
   TestSurroundings world;
-  world.environment = {{"AWS_SHARED_CREDENTIALS_FILE", "/x"}, {"AWS_CONFIG_FILE", "/y"}, {"AWS_PROFILE", "p"}};
+  world.environment = {
+      {"AWS_SHARED_CREDENTIALS_FILE", "/x"}, {"AWS_CONFIG_FILE", "/y"}, {"AWS_PROFILE", "p"}};
   world.addFile("/x", "[p]\na = 1\n");
   world.addFile("/y", "[profile p]\nb = 2\n");
   const std::optional<Profile> profile = loadProfile(world.get()).value();

@@ -43,12 +43,13 @@ std::set<std::string> valuesOf(const Query& query, const std::string& prefix) {
 }
 
 HttpResponse awsXml(int status, const std::string& body) {
-  return {.status = status, .headers = {{"Content-Type", "text/xml"}}, .body = "<?xml version=\"1.0\"?>" + body};
+  return {
+      .status = status, .headers = {{"Content-Type", "text/xml"}}, .body = "<?xml version=\"1.0\"?>" + body};
 }
 
 Transport loopbackOnly() {
-  return [client = std::make_shared<HttpClient>(HttpClientOptions())](const HttpRequest& request, Deadline deadline,
-                                                                      std::stop_token stop) -> Result<HttpResponse> {
+  return [client = std::make_shared<HttpClient>(HttpClientOptions())](
+             const HttpRequest& request, Deadline deadline, std::stop_token stop) -> Result<HttpResponse> {
     if (!isLoopbackUrl(originOf(request.target))) {
       return fail(Code::kPermissionDenied, "tests call loopback only, not " + originOf(request.target));
     }
@@ -85,9 +86,10 @@ void FakeAws::launch() {
 
 void FakeAws::note(const std::string& status, const std::string& description, const std::string& message) {
   const TimePoint at(std::chrono::hours(450000) + std::chrono::seconds(activities_.size()));
-  activities_.insert(activities_.begin(),
-                     tag("member", textTag("StatusCode", status) + textTag("StatusMessage", message) +
-                                       textTag("Description", description) + textTag("StartTime", formatTime(at))));
+  activities_.insert(
+      activities_.begin(),
+      tag("member", textTag("StatusCode", status) + textTag("StatusMessage", message) +
+                        textTag("Description", description) + textTag("StartTime", formatTime(at))));
 }
 
 // Whether something happened.
@@ -112,7 +114,8 @@ void FakeAws::settle() {
   const std::lock_guard lock(mutex_);
   while (terminateUnhealthy()) {
   }
-  const auto members = std::ranges::count_if(machines_, [](const auto& entry) { return entry.second.group == kGroup; });
+  const auto members =
+      std::ranges::count_if(machines_, [](const auto& entry) { return entry.second.group == kGroup; });
   if (suspended_.contains("Launch")) {
     return;
   }
@@ -224,7 +227,8 @@ HttpResponse FakeAws::answer(const HttpRequest& request) {
   const std::string action = queryValue(query, "Action");
   const std::string result = resultOf(action, query);
   if (result.empty()) {
-    return awsError(400, "ValidationError", "No managed instance found, or no such action: Instance Id not found");
+    return awsError(400, "ValidationError",
+                    "No managed instance found, or no such action: Instance Id not found");
   }
   const bool ec2 = queryValue(query, "Version") == kEc2.version;
   return awsXml(200, tag(action + "Response", ec2 ? result : tag(action + "Result", result)));
@@ -258,9 +262,10 @@ std::string FakeAws::describeMembers(const Query& query) const {
   std::string list;
   for (const auto& [id, machine] : machines_) {
     if (!machine.group.empty() && wanted.contains(id)) {
-      list += tag("member", textTag("InstanceId", id) + textTag("AutoScalingGroupName", machine.group) +
-                                textTag("AvailabilityZone", kZone) + textTag("LifecycleState", machine.lifecycle) +
-                                textTag("HealthStatus", machine.health == "Healthy" ? "HEALTHY" : "UNHEALTHY"));
+      list += tag("member",
+                  textTag("InstanceId", id) + textTag("AutoScalingGroupName", machine.group) +
+                      textTag("AvailabilityZone", kZone) + textTag("LifecycleState", machine.lifecycle) +
+                      textTag("HealthStatus", machine.health == "Healthy" ? "HEALTHY" : "UNHEALTHY"));
     }
   }
   return tag("AutoScalingInstances", list);
@@ -282,10 +287,11 @@ std::string FakeAws::describeGroups(const Query& query) const {
   for (const auto& [process, reason] : suspended_) {
     suspended += tag("member", textTag("ProcessName", process) + textTag("SuspensionReason", reason));
   }
-  return tag("AutoScalingGroups",
-             tag("member", textTag("AutoScalingGroupName", kGroup) + textTag("MinSize", "1") + textTag("MaxSize", "5") +
-                               textTag("DesiredCapacity", std::to_string(kDesired)) + tag("Instances", members) +
-                               tag("SuspendedProcesses", suspended)));
+  return tag(
+      "AutoScalingGroups",
+      tag("member", textTag("AutoScalingGroupName", kGroup) + textTag("MinSize", "1") +
+                        textTag("MaxSize", "5") + textTag("DesiredCapacity", std::to_string(kDesired)) +
+                        tag("Instances", members) + tag("SuspendedProcesses", suspended)));
 }
 
 // Pages by the index of the first machine.
@@ -302,11 +308,11 @@ std::string FakeAws::describeMachines(const Query& query) const {
     }
     const int at = index++;
     if (at >= first && (pageSize_ == 0 || at < first + pageSize_)) {
-      list += tag("item", tag("instancesSet",
-                              tag("item", textTag("instanceId", id) +
-                                              tag("instanceState", textTag("name", machine.state)) +
-                                              tag("placement", textTag("availabilityZone", kZone)) +
-                                              textTag("launchTime", formatTime(machine.launched)))));
+      list += tag("item",
+                  tag("instancesSet", tag("item", textTag("instanceId", id) +
+                                                      tag("instanceState", textTag("name", machine.state)) +
+                                                      tag("placement", textTag("availabilityZone", kZone)) +
+                                                      textTag("launchTime", formatTime(machine.launched)))));
     } else if (at >= first && next.empty()) {
       next = textTag("nextToken", std::to_string(at));
     }
@@ -328,11 +334,12 @@ std::string FakeAws::describeStatus(const Query& query) const {
   if (at == machines_.end()) {
     return "";
   }
-  return tag("instanceStatusSet",
-             tag("item", tag("systemStatus", textTag("status", "impaired")) +
-                             tag("instanceStatus", textTag("status", "ok")) +
-                             tag("eventsSet", tag("item", textTag("code", "system-maintenance") +
-                                                              textTag("description", "scheduled maintenance")))));
+  return tag(
+      "instanceStatusSet",
+      tag("item", tag("systemStatus", textTag("status", "impaired")) +
+                      tag("instanceStatus", textTag("status", "ok")) +
+                      tag("eventsSet", tag("item", textTag("code", "system-maintenance") +
+                                                       textTag("description", "scheduled maintenance")))));
 }
 
 std::string FakeAws::setHealth(const Query& query) {

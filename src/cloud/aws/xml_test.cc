@@ -9,8 +9,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(XmlTest, ReadsElementsAndText) {
-  const Element root = parseXml("<?xml version=\"1.0\"?>\n<R xmlns=\"http://x/\"><A>one &amp; two</A>"
-                                "<L><member><N>1</N></member><member><N>2</N></member></L></R>")
+  const Element root = parseXml(
+                           "<?xml version=\"1.0\"?>\n<R xmlns=\"http://x/\"><A>one &amp; two</A>"
+                           "<L><member><N>1</N></member><member><N>2</N></member></L></R>")
                            .value();
   EXPECT_EQ(root.name, "R");
   EXPECT_EQ(root.textOf("A"), "one & two");
