@@ -118,6 +118,17 @@ def test_the_uninstall_has_an_account_of_its_own_that_exists_only_then():
     assert container["args"][:2] == ["release", "--all"]
 
 
+def test_the_uninstall_reaches_the_cloud_as_the_controller_does():
+    values = ROOT / "tests/deploy/values/enforce.yaml"
+    objects = render("--values", values)
+    given = yaml.safe_load(values.read_text())["controller"]
+    [container] = pod_of(objects, "Job")["containers"]
+    assert container["env"] == given["extraEnv"]
+    for component in ("controller", "release"):
+        [account] = of_kind(objects, "ServiceAccount", component)
+        assert account["metadata"]["annotations"].items() >= given["serviceAccount"]["annotations"].items()
+
+
 def test_rule_files_of_the_image_and_of_the_user_reach_the_agent():
     objects = render("--values", ROOT / "tests/deploy/values/own-rules.yaml", "--set", "agent.rules.files={/a.json,/b.json}")
     agent = pod_of(objects, "DaemonSet")["containers"][0]

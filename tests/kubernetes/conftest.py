@@ -15,7 +15,7 @@ from control_plane import PARTS, ROOT, eventually
 from room import HEALTH, NAMESPACE, POLICY, Room, rules
 
 # Later ones build on what earlier ones left: the last two look back at everything.
-ORDER = ["control_plane", "nodes", "story", "observe", "leaders", "npd", "uninstall", "rbac"]
+ORDER = ["control_plane", "chart", "nodes", "install", "story", "observe", "leaders", "npd", "uninstall", "rbac"]
 
 
 def pytest_configure(config):
