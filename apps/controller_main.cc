@@ -33,6 +33,7 @@ struct Options {
   kube::LeaderElector::Options lease;
   std::string metricsAddress = "127.0.0.1";
   int metricsPort = 0;
+  TlsFiles tls;
   std::string localCloud;
   std::string logFormat = "logfmt";
   std::string logLevel = "info";
@@ -50,6 +51,14 @@ void addFlags(Flags& flags, Options& options) {
       .add("lease-retry-period", options.lease.retryPeriod, "how often the lease is renewed, or asked for")
       .add("metrics-address", options.metricsAddress, "address of the metrics server")
       .add("metrics-port", options.metricsPort, "port of the metrics server; 0 is off")
+      .add("tls-cert-file", options.tls.certificate,
+           "certificate (PEM, with its chain) of the metrics server, read again when it changes; empty: "
+           "plain text")
+      .add("tls-private-key-file", options.tls.key, "its private key (PEM)")
+      .add("tls-client-ca-file", options.tls.clientCa,
+           "certificate authority (PEM) whose clients the metrics server lets in, probes of /healthz too; "
+           "empty: "
+           "everybody")
       .add("local-cloud", options.localCloud,
            "URL of the local cluster's cloud, for policies with provider: local")
       .addChoice("log-format", options.logFormat, {"logfmt", "json"}, "form of the log on standard error")
@@ -86,15 +95,20 @@ Result<std::unique_ptr<HttpServer>> serveMetrics(const Options& options, const M
   if (options.metricsPort <= 0) {
     return nullptr;
   }
-  return HttpServer::listen({.address = options.metricsAddress, .port = options.metricsPort},
-                            [&metrics](const HttpRequest& request, HttpReply& reply) {
-                              const bool known = request.target == "/metrics" || request.target == "/healthz";
-                              reply.send({known ? 200 : 404,
-                                          {{"Content-Type", "text/plain; version=0.0.4"}},
-                                          request.target == "/metrics" ? metrics.text()
-                                          : known                      ? "ok\n"
-                                                                       : "not found\n"});
-                            });
+  if (options.tls.certificate.empty() && !(options.tls.key.empty() && options.tls.clientCa.empty())) {
+    return fail(Code::kInvalidArgument,
+                "--tls-private-key-file and --tls-client-ca-file need --tls-cert-file");
+  }
+  return HttpServer::listen(
+      {.address = options.metricsAddress, .port = options.metricsPort, .tls = options.tls},
+      [&metrics](const HttpRequest& request, HttpReply& reply) {
+        const bool known = request.target == "/metrics" || request.target == "/healthz";
+        reply.send({known ? 200 : 404,
+                    {{"Content-Type", "text/plain; version=0.0.4"}},
+                    request.target == "/metrics" ? metrics.text()
+                    : known                      ? "ok\n"
+                                                 : "not found\n"});
+      });
 }
 
 // The doors to the outside, each with the crash point before it that the crash proof asks for.

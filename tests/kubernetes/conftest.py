@@ -51,8 +51,7 @@ def plane(folder):
 @pytest.fixture(scope="session")
 def images(plane, folder):
     archives = nodes.build_test_images(folder) + [training_operator.build_image(folder)]
-    subprocess.run([ROOT / "scripts/image", "--tag", "test"], check=True, capture_output=True)
-    return archives + [ROOT / "build/image/mainstay.tar", ROOT / "build/image/mainstay-trainer.tar"]
+    return archives + [ROOT / "build/image" / f"{name}.tar" for name in ("mainstay", "mainstay-trainer")]
 
 
 @pytest.fixture(scope="session")
