@@ -50,10 +50,8 @@ def log(plane):
 
 
 @pytest.fixture(scope="module")
-def node(plane, folder, log):
-    subprocess.run([ROOT / "scripts/image", "--tag", "test"], check=True, capture_output=True)
-    images = nodes.build_test_images(folder) + [ROOT / "build/image/mainstay.tar"]
-    node = nodes.Node(plane, "node-e", 8, "trial:///node-e", images=images)
+def node(plane, base_images, log):
+    node = nodes.Node(plane, "node-e", 8, "trial:///node-e", images=[*base_images, ROOT / "build/image/mainstay.tar"])
     node.wait_ready()
     yield node
     node.stop()
