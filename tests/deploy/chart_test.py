@@ -92,6 +92,18 @@ def test_only_the_agent_is_privileged_and_only_for_the_device():
     assert agent["securityContext"]["allowPrivilegeEscalation"] is False
 
 
+def test_with_a_certificate_everything_served_is_over_tls():
+    objects = render("--values", ROOT / "tests/deploy/values/tls.yaml")
+    for kind in ("DaemonSet", "Deployment"):
+        pod = pod_of(objects, kind)
+        container = pod["containers"][0]
+        assert {"--tls-cert-file=/tls/tls.crt", "--tls-private-key-file=/tls/tls.key"} <= set(container["args"])
+        assert {"name": "tls", "mountPath": "/tls", "readOnly": True} in container["volumeMounts"]
+        assert {"name": "tls", "secret": {"secretName": "mainstay-metrics"}} in pod["volumes"]
+        assert {container[probe]["httpGet"]["scheme"] for probe in ("livenessProbe", "readinessProbe")} == {"HTTPS"}
+    assert "in plain text" in refusal("tls.secretName=x", "sidecar.enabled=true")
+
+
 def test_the_sidecar_gets_no_token_of_the_api_server():
     pod = pod_of(render("--set", "sidecar.enabled=true"), "DaemonSet")
     assert pod["automountServiceAccountToken"] is False
