@@ -125,6 +125,12 @@ def test_it_is_installed_and_watches(plane, helm, log):
     assert "taints" not in plane.api.get(NODE)["spec"], "policy watch only watches"
 
 
+def test_the_controllers_image_answers_why(plane, helm):
+    said = plane.kubectl("exec", "-n", NAMESPACE, "deployment/trial-mainstay-controller", "--", "mainstay", "why", "node", "node-e")
+
+    assert "NeuronHasError_DMA_ERROR" in said
+
+
 def test_an_agent_writes_no_node_but_its_own(plane, helm):
     [pod] = [p for p in plane.api.items(PODS) if p["metadata"]["labels"]["app.kubernetes.io/component"] == "agent"]
     token = plane.kubectl("create", "token", "-n", NAMESPACE, "trial-mainstay-agent", "--bound-object-kind=Pod",
