@@ -145,6 +145,19 @@ def test_an_agent_writes_no_node_but_its_own(plane, helm):
     plane.api.delete("/api/v1/nodes/another")
 
 
+def test_sidecar_recovery_is_refused_while_a_policy_of_the_cluster_enforces(plane, helm):
+    policies = "/apis/mainstay.dev/v1alpha1/recoverypolicies"
+    plane.api.create(policies, {"apiVersion": "mainstay.dev/v1alpha1", "kind": "RecoveryPolicy", "metadata": {"name": "strict"},
+                                "spec": {"nodes": {"matchLabels": {"no": "node"}}, "mode": "Enforce", "provider": "local"}})
+
+    done = helm("upgrade", "trial", ROOT / "deploy/chart", "--values", helm.values, "--set", "sidecar.enabled=true",
+                "--set", "sidecar.enableRecovery=true")
+
+    assert done.returncode != 0
+    assert "the cluster's RecoveryPolicy strict in mode Enforce would both have instances replaced" in done.stderr
+    plane.api.delete(f"{policies}/strict")
+
+
 def test_an_upgrade_and_a_rollback_keep_the_fault(plane, helm):
     before = neuron_health(plane)
 
