@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import pathlib
@@ -37,6 +38,18 @@ def folder():
         print(f"\nkept: {folder}")
     else:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failure shows what the cluster looked like."""
+    report = (yield).get_result()
+    plane = getattr(item, "funcargs", {}).get("plane")
+    if report.failed and plane:
+        for what in (["get", "nodes"], ["get", "pods", "-A", "-o", "wide"], ["get", "noderecoveries"],
+                     ["get", "events", "-A", "--sort-by=.lastTimestamp"]):
+            with contextlib.suppress(Exception):
+                report.sections.append((f"kubectl {' '.join(what)}", plane.kubectl(*what)[-6000:]))
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,20 @@ from control_plane import PARTS, eventually
 IMAGE = "mainstay.test/training-operator:1"
 
 
+# As the operator's own, but with the whole name: Debian's nslookup fails when any of the search domains lacks a short one.
+_INIT_CONTAINER = """
+- name: init-pytorch
+  image: {{.InitContainerImage}}
+  imagePullPolicy: Never
+  command: [sh, -c, "until nslookup {{.MasterAddr}}.kubeflow.svc.cluster.local; do echo waiting for master; sleep 0.2; done"]
+"""
+
+
 def build_image(folder):
-    return nodes.build_image(folder, IMAGE, {"/manager": PARTS / "training-operator.v1"}, ["/manager"])
+    template = folder / "init-container.yaml"
+    template.write_text(_INIT_CONTAINER)
+    return nodes.build_image(
+        folder, IMAGE, {"/manager": PARTS / "training-operator.v1", "/init-container.yaml": template}, ["/manager"])
 
 
 def install(plane):
@@ -26,7 +38,8 @@ def install(plane):
         "patches": [
             {"target": {"kind": "Deployment"}, "patch": json.dumps([
                 {"op": "add", "path": "/spec/template/spec/containers/0/args", "value": [
-                    "--enable-scheme=pytorchjob", f"--pytorch-init-container-image={nodes.INIT}"]},
+                    "--enable-scheme=pytorchjob", f"--pytorch-init-container-image={nodes.INIT}",
+                    "--pytorch-init-container-template-file=/init-container.yaml"]},
                 {"op": "add", "path": "/spec/template/spec/containers/0/imagePullPolicy", "value": "Never"},
                 {"op": "replace", "path": "/spec/template/spec/containers/0/readinessProbe/initialDelaySeconds", "value": 1},
                 {"op": "replace", "path": "/spec/template/spec/containers/0/readinessProbe/periodSeconds", "value": 1}])},
