@@ -45,6 +45,12 @@ TEST(FuzzCorpusTest, Json) {
 TEST(FuzzCorpusTest, Findings) {
   replay("findings", findings);
 }
+TEST(FuzzCorpusTest, AwsAnswer) {
+  replay("awsAnswer", awsAnswer);
+}
+TEST(FuzzCorpusTest, AwsProfiles) {
+  replay("awsProfiles", awsProfiles);
+}
 
 }  // namespace
 }  // namespace mainstay::fuzz

@@ -78,7 +78,7 @@ Ec2Instance readEc2Instance(Reader& in, const Element& at) {
           .launched = in.time("launchTime")};
 }
 
-AutoScalingGroup readGroup(Reader& in, const Element& at) {
+AutoScalingGroup readScalingGroup(Reader& in, const Element& at) {
   AutoScalingGroup group{.name = in.text("AutoScalingGroupName"),
                          .min = in.integer("MinSize"),
                          .max = in.integer("MaxSize"),
@@ -189,7 +189,7 @@ CallResult<std::optional<AutoScalingGroup>> Api::describeAutoScalingGroup(const 
   std::vector<AutoScalingGroup> found;
   const auto take = [&](const Element& page) -> CallResult<void> {
     for (const Element& group : page.list("AutoScalingGroups")) {
-      MAINSTAY_TRY(readAll(action, {group}, readGroup, found));
+      MAINSTAY_TRY(readAll(action, {group}, readScalingGroup, found));
       MAINSTAY_TRY(readAll(action, group.list("Instances"), readGroupInstance, found.back().instances));
     }
     return {};
