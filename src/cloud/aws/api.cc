@@ -197,7 +197,7 @@ CallResult<std::optional<AutoScalingGroup>> Api::describeAutoScalingGroup(const 
   const Query query{{"AutoScalingGroupNames.member.1", name}};
   MAINSTAY_TRY(forEachPage(client_, kAutoScaling, action, query, take));
   const auto at = std::ranges::find(found, name, &AutoScalingGroup::name);
-  return at == found.end() ? std::optional<AutoScalingGroup>() : std::optional(*std::move(at));
+  return at == found.end() ? std::optional<AutoScalingGroup>() : std::optional(std::move(*at));
 }
 
 CallResult<std::vector<Activity>> Api::describeScalingActivities(const std::string& group, int limit) {
