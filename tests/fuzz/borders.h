@@ -13,5 +13,6 @@ void json(std::string_view input);
 void findings(std::string_view input);
 void awsAnswer(std::string_view input);
 void awsProfiles(std::string_view input);
+void metricsText(std::string_view input);
 
 }  // namespace mainstay::fuzz

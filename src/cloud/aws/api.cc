@@ -227,6 +227,15 @@ CallResult<void> Api::terminateInstanceInAutoScalingGroup(const std::string& id)
 
 // By a filter: an id that EC2 has forgotten would make the whole call by ids fail.
 CallResult<std::vector<Ec2Instance>> Api::describeInstances(const std::vector<std::string>& ids) {
+  return filterInstances("instance-id", ids);
+}
+
+CallResult<std::vector<Ec2Instance>> Api::findInstances(const std::string& privateDnsName) {
+  return filterInstances("private-dns-name", {privateDnsName});
+}
+
+CallResult<std::vector<Ec2Instance>> Api::filterInstances(const std::string& filter,
+                                                          const std::vector<std::string>& values) {
   const std::string action = "DescribeInstances";
   std::vector<Ec2Instance> found;
   const auto take = [&](const Element& page) -> CallResult<void> {
@@ -235,10 +244,10 @@ CallResult<std::vector<Ec2Instance>> Api::describeInstances(const std::vector<st
     }
     return {};
   };
-  for (std::size_t first = 0; first < ids.size(); first += kMaxFilter) {
-    const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(first);
-    const std::size_t count = std::min(kMaxFilter, ids.size() - first);
-    Query query{{"Filter.1.Name", "instance-id"}};
+  for (std::size_t first = 0; first < values.size(); first += kMaxFilter) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+    const std::size_t count = std::min(kMaxFilter, values.size() - first);
+    Query query{{"Filter.1.Name", filter}};
     addList(query, "Filter.1.Value", {begin, begin + static_cast<std::ptrdiff_t>(count)});
     MAINSTAY_TRY(forEachPage(client_, kEc2, action, std::move(query), take));
   }

@@ -81,6 +81,8 @@ class Api {
 
   // Those of `ids` that EC2 knows; terminated ones for about an hour.
   CallResult<std::vector<Ec2Instance>> describeInstances(const std::vector<std::string>& ids);
+  // Those whose private DNS name it is, which two instances in different VPCs may share.
+  CallResult<std::vector<Ec2Instance>> findInstances(const std::string& privateDnsName);
   // Whether the account has any instance in the region.
   CallResult<bool> hasInstances();
   // nullopt when EC2 has no status of it.
@@ -91,6 +93,9 @@ class Api {
   CallResult<void> putMetricData(const std::string& nameSpace, const std::vector<MetricDatum>& data);
 
  private:
+  CallResult<std::vector<Ec2Instance>> filterInstances(const std::string& filter,
+                                                       const std::vector<std::string>& values);
+
   QueryClient& client_;
 };
 
