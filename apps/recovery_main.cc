@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
   using namespace mainstay;
   sidecar::Options options;
   Flags flags("mainstay-recovery",
-              "Reads a problem detector's metrics, publishes its hardware errors to CloudWatch and, when the environment says "
+              "Reads a problem detector's metrics, publishes its hardware errors to CloudWatch and, when the "
+              "environment says "
               "ENABLE_RECOVERY=true, marks the instance unhealthy in its Auto Scaling group.");
   sidecar::addFlags(flags, options);
   if (const auto code = flags.parse(argc, argv)) {
