@@ -52,6 +52,25 @@ void stayStill(HttpReply& reply) {
   never.wait(lock, reply.stopToken(), [] { return false; });
 }
 
+TEST(HttpClientTest, SignsForAwsWithoutShowingTheSecret) {
+  const auto server = startServer(mirror);
+  HttpClient client({});
+  HttpRequest request{.method = "POST", .target = urlOf(*server), .body = "a=1"};
+  request.headers["Content-Type"] = "application/x-www-form-urlencoded";
+  request.awsSignature = {"us-west-2", "autoscaling", "AKIATEST", "a-secret"};
+  const auto response = client.send(request, clientPatience());
+  ASSERT_TRUE(response) << response.error().toString();
+  EXPECT_THAT(response->headers.at("Seen-Authorization"),
+              AllOf(HasSubstr("AWS4-HMAC-SHA256 Credential=AKIATEST/"),
+                    HasSubstr("/us-west-2/autoscaling/aws4_request"), Not(HasSubstr("a-secret"))));
+  EXPECT_EQ(response->headers.count("Seen-Expect"), 0u);
+
+  request.awsSignature->region = "us-west-2:x";
+  EXPECT_EQ(client.send(request, clientPatience()).error().code(), Code::kInvalidArgument);
+  request.awsSignature.reset();
+  EXPECT_EQ(client.send(request, clientPatience())->headers.count("Seen-Authorization"), 0u) << "not kept";
+}
+
 TEST(HttpClientTest, SendsMethodHeadersAndBodyAndReadsTheAnswer) {
   const auto server = startServer(mirror);
   HttpClient client({});

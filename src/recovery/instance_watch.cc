@@ -60,6 +60,7 @@ void InstanceWatch::ask(const Fleet& fleet, TimePoint now) {
   });
   std::erase_if(rhythms_, [&](const auto& entry) { return !facts_.contains(entry.first); });
   int asked = 0;
+  bool troubled = false;
   for (const auto& [name, incident] : fleet.incidents) {
     const auto policy = fleet.policies.find(incident->policy);
     if (!incident->open() || policy == fleet.policies.end() ||
@@ -67,11 +68,12 @@ void InstanceWatch::ask(const Fleet& fleet, TimePoint now) {
       continue;
     }
     if (due(*incident, now)) {
-      if (asked++ >= kMaxAsked) {
+      if (asked++ >= kMaxAsked || troubled) {
         wake_ = now;
         break;
       }
       InstanceFacts answer = describe(*incident, policy->second->provider, now);
+      troubled = !answer.trouble.empty();  // perhaps by a timeout: the other nodes shall not wait for several
       const bool changed = !facts_.contains(name) || !sameAnswer(facts_[name], answer);
       facts_[name] = std::move(answer);
       pace(*incident, changed, now);

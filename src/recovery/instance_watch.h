@@ -14,7 +14,8 @@ class InstanceWatch {
   // `providers` outlives the watch.
   explicit InstanceWatch(const Providers& providers) : providers_(providers) {}
 
-  // Asks about whatever is due, at most kMaxAsked incidents a call; forgets those that are closed.
+  // Asks about whatever is due, at most kMaxAsked incidents a call, and no more once one has no answer; forgets those
+  // that are closed.
   void ask(const Fleet& fleet, TimePoint now);
   const std::map<std::string, InstanceFacts>& facts() const { return facts_; }
   // When the next question is due.

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cloud/aws/call_error.h"
+#include "cloud/aws/shared_files.h"
+#include "cloud/aws/xml.h"
 #include "fault/finding.h"
 #include "fault/json_places.h"
 #include "fault/matcher.h"
@@ -90,6 +93,28 @@ void findings(std::string_view input) {
   require(text.size() <= fault::kMaxFindingsBytes, "the annotation is bounded");
   const auto again = fault::decodeFindings(text);
   require(again && again->size() <= fault::kMaxFindings, "what we write we can read");
+}
+
+void awsAnswer(std::string_view input) {
+  namespace aws = cloud::aws;
+  const aws::CallError error =
+      aws::readCallError(aws::kEc2, "X", {.status = 400, .body = std::string(input)});
+  const std::string text = error.toString();
+  require(fault::sanitizeUtf8(text) == text, "errors are valid UTF-8");
+  require(text.find('\n') == text.npos, "and one line");
+  if (const auto root = aws::parseXml(input)) {
+    require(root->children.empty() || root->text.empty(), "an element has children or text");
+  }
+}
+
+void awsProfiles(std::string_view input) {
+  for (const auto kind : {cloud::aws::SharedFile::kConfig, cloud::aws::SharedFile::kCredentials}) {
+    for (const auto& [name, profile] : cloud::aws::parseSharedFile(input, kind)) {
+      for (const auto& [key, value] : profile) {
+        require(value.find('\n') == value.npos, "a value is within its line");
+      }
+    }
+  }
 }
 
 void metricsText(std::string_view input) {

@@ -11,6 +11,8 @@ void kmsgRecord(std::string_view input);
 void ruleFile(std::string_view input);
 void json(std::string_view input);
 void findings(std::string_view input);
+void awsAnswer(std::string_view input);
+void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);
 
 }  // namespace mainstay::fuzz

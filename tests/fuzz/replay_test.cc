@@ -48,6 +48,12 @@ TEST(FuzzCorpusTest, MetricsText) {
 TEST(FuzzCorpusTest, Findings) {
   replay("findings", findings);
 }
+TEST(FuzzCorpusTest, AwsAnswer) {
+  replay("awsAnswer", awsAnswer);
+}
+TEST(FuzzCorpusTest, AwsProfiles) {
+  replay("awsProfiles", awsProfiles);
+}
 
 }  // namespace
 }  // namespace mainstay::fuzz

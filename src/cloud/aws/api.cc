@@ -78,7 +78,7 @@ Ec2Instance readEc2Instance(Reader& in, const Element& at) {
           .launched = in.time("launchTime")};
 }
 
-AutoScalingGroup readGroup(Reader& in, const Element& at) {
+AutoScalingGroup readScalingGroup(Reader& in, const Element& at) {
   AutoScalingGroup group{.name = in.text("AutoScalingGroupName"),
                          .min = in.integer("MinSize"),
                          .max = in.integer("MaxSize"),
@@ -189,7 +189,7 @@ CallResult<std::optional<AutoScalingGroup>> Api::describeAutoScalingGroup(const 
   std::vector<AutoScalingGroup> found;
   const auto take = [&](const Element& page) -> CallResult<void> {
     for (const Element& group : page.list("AutoScalingGroups")) {
-      MAINSTAY_TRY(readAll(action, {group}, readGroup, found));
+      MAINSTAY_TRY(readAll(action, {group}, readScalingGroup, found));
       MAINSTAY_TRY(readAll(action, group.list("Instances"), readGroupInstance, found.back().instances));
     }
     return {};
@@ -197,7 +197,7 @@ CallResult<std::optional<AutoScalingGroup>> Api::describeAutoScalingGroup(const 
   const Query query{{"AutoScalingGroupNames.member.1", name}};
   MAINSTAY_TRY(forEachPage(client_, kAutoScaling, action, query, take));
   const auto at = std::ranges::find(found, name, &AutoScalingGroup::name);
-  return at == found.end() ? std::optional<AutoScalingGroup>() : std::optional(*std::move(at));
+  return at == found.end() ? std::optional<AutoScalingGroup>() : std::optional(std::move(*at));
 }
 
 CallResult<std::vector<Activity>> Api::describeScalingActivities(const std::string& group, int limit) {

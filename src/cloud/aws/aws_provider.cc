@@ -7,7 +7,7 @@
 namespace mainstay::cloud::aws {
 namespace {
 
-constexpr int kMaxActivities = 20;  // Group::activities' bound
+constexpr int kActivitiesShown = 20;  // Group::activities' bound
 // Auto Scaling may answer the first read from before the write.
 constexpr Duration kReadBackWaits[] = {Duration(0), std::chrono::milliseconds(500), std::chrono::seconds(1)};
 // To find out the region; each call has its own limit besides.
@@ -36,19 +36,19 @@ std::string providerIdOf(const std::string& zone, const std::string& id) {
   return "aws:///" + zone + "/" + id;
 }
 
+bool isEnding(const GroupInstance& member) {
+  return member.lifecycle.starts_with("Terminat");
+}
+
 // EC2 knows of the end before the group does, and is the only one to tell of an instance in no group.
 std::string lifecycleOf(const GroupInstance* member, const Ec2Instance* machine) {
   if (machine && machine->state == "terminated") {
     return "Terminated";
   }
-  if (member) {
-    return member->lifecycle;
+  if (machine && machine->state == "shutting-down" && !(member && isEnding(*member))) {
+    return "Terminating";
   }
-  return machine->state == "shutting-down" ? "Terminating" : machine->state;
-}
-
-bool isEnding(const GroupInstance& member) {
-  return member.lifecycle.starts_with("Terminat");
+  return member ? member->lifecycle : machine->state;
 }
 
 const char* healthWord(bool healthy) {
@@ -142,7 +142,7 @@ Result<Group> AwsProvider::describeGroup(const std::string& name) {
   }
   MAINSTAY_ASSIGN(const std::vector<Ec2Instance> machines, api_.describeInstances(ids));
   MAINSTAY_ASSIGN(const std::vector<Activity> activities,
-                  api_.describeScalingActivities(name, kMaxActivities));
+                  api_.describeScalingActivities(name, kActivitiesShown));
   Group group{.name = name,
               .min = found->min,
               .max = found->max,

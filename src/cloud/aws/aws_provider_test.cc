@@ -167,6 +167,8 @@ TEST_F(AwsProviderTest, QuotesWhyThereIsNoCapacity) {
 }
 
 TEST_F(AwsProviderTest, BelievesEc2ThatAnInstanceHasEnded) {
+  aws_.setEc2State("i-1", "shutting-down");
+  EXPECT_TRUE(first().ending());
   aws_.setEc2State("i-1", "terminated");
   EXPECT_EQ(first().lifecycle, "Terminated");
   aws_.forget("i-1");

@@ -210,6 +210,22 @@ TEST_F(CredentialsTest, ListsWhereItLookedWhenThereAreNone) {
                                HasSubstr("IMDSv2")));
 }
 
+TEST_F(CredentialsTest, DoesNotLookAgainAtOnceWhereThereWasNothing) {
+  world_.environment.erase("AWS_EC2_METADATA_DISABLED");
+  answers_.trouble = Error(Code::kDeadlineExceeded, "no whole answer in time");
+  EXPECT_FALSE(find().has_value());
+  EXPECT_FALSE(session().region(soon()).has_value());
+  const std::size_t asked = answers_.asked.size();
+  EXPECT_FALSE(find().has_value());
+  EXPECT_FALSE(session().region(soon()).has_value());
+  EXPECT_EQ(answers_.asked.size(), asked);
+  answers_.trouble.reset();
+  serveMetadata();
+  world_.clock.time += seconds(11);
+  EXPECT_TRUE(find().has_value());
+  EXPECT_EQ(session().region(soon()).value(), "eu-central-1");
+}
+
 TEST_F(CredentialsTest, RenewsBeforeTheEnd) {
   serveMetadata();
   ASSERT_TRUE(find().has_value());

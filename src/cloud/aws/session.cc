@@ -9,6 +9,8 @@ namespace {
 constexpr Duration kRenewBefore = std::chrono::minutes(5);
 // After a renewal that failed, while those in hand still last.
 constexpr Duration kRenewAgain = std::chrono::minutes(1);
+// After a search that found nothing.
+constexpr Duration kAskAgain = std::chrono::seconds(10);
 
 // The first place that has some. One that is set up and fails ends the search: another identity than the one
 // that was meant is worse than none.
@@ -36,10 +38,20 @@ Result<Credentials> findCredentials(Session& session, Deadline deadline) {
 
 Result<std::string> Session::region(Deadline deadline) {
   const std::lock_guard lock(regionMutex_);
-  if (region_.empty()) {
-    MAINSTAY_ASSIGN(region_, findRegion(surroundings_, deadline));
+  if (!region_.empty()) {
+    return region_;
   }
-  return region_;
+  const TimePoint now = surroundings_.clock->now();
+  if (regionRefusal_.error && now < regionRefusal_.until) {
+    return fail(*regionRefusal_.error);
+  }
+  Result<std::string> found = findRegion(surroundings_, deadline);
+  if (found) {
+    region_ = *found;
+  } else {
+    regionRefusal_ = {found.error(), now + kAskAgain};
+  }
+  return found;
 }
 
 Result<Credentials> Session::credentials(Deadline deadline) {
@@ -47,6 +59,9 @@ Result<Credentials> Session::credentials(Deadline deadline) {
   const TimePoint now = surroundings_.clock->now();
   if (held_ && now < renewAt_) {
     return *held_;
+  }
+  if (refusal_.error && now < refusal_.until) {
+    return fail(*refusal_.error);
   }
   Result<Credentials> found = findCredentials(*this, deadline);
   if (found) {
@@ -63,6 +78,7 @@ Result<Credentials> Session::credentials(Deadline deadline) {
     renewAt_ = now + kRenewAgain;
     return *held_;
   }
+  refusal_ = {found.error(), now + kAskAgain};
   return found;
 }
 

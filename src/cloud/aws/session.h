@@ -11,7 +11,8 @@
 
 namespace mainstay::cloud::aws {
 
-// Thread-safe; one caller finds out, the others wait for it.
+// Thread-safe; one caller finds out, the others wait for it. What could not be found is not looked for again for some
+// seconds (kAskAgain): whoever asks for many instances is not held up for each.
 class Session {
  public:
   explicit Session(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
@@ -28,11 +29,19 @@ class Session {
 
  private:
   const Surroundings surroundings_;
+  // A search that failed, and until when its outcome stands.
+  struct Refusal {
+    std::optional<Error> error = {};
+    TimePoint until{};
+  };
+
   std::mutex regionMutex_;
-  std::string region_;  // guarded by regionMutex_; "" = not found yet
+  std::string region_;     // guarded by regionMutex_; "" = not found yet
+  Refusal regionRefusal_;  // guarded by regionMutex_
   std::mutex mutex_;
   std::optional<Credentials> held_;  // guarded by mutex_
   TimePoint renewAt_{};              // guarded by mutex_; when to find them anew
+  Refusal refusal_;                  // guarded by mutex_
 };
 
 }  // namespace mainstay::cloud::aws
