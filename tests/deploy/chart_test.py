@@ -92,6 +92,18 @@ def test_only_the_agent_is_privileged_and_only_for_the_device():
     assert agent["securityContext"]["allowPrivilegeEscalation"] is False
 
 
+def test_with_a_certificate_everything_served_is_over_tls():
+    objects = render("--values", ROOT / "tests/deploy/values/tls.yaml")
+    for kind in ("DaemonSet", "Deployment"):
+        pod = pod_of(objects, kind)
+        container = pod["containers"][0]
+        assert {"--tls-cert-file=/tls/tls.crt", "--tls-private-key-file=/tls/tls.key"} <= set(container["args"])
+        assert {"name": "tls", "mountPath": "/tls", "readOnly": True} in container["volumeMounts"]
+        assert {"name": "tls", "secret": {"secretName": "mainstay-metrics"}} in pod["volumes"]
+        assert {container[probe]["httpGet"]["scheme"] for probe in ("livenessProbe", "readinessProbe")} == {"HTTPS"}
+    assert "in plain text" in refusal("tls.secretName=x", "sidecar.enabled=true")
+
+
 def test_the_sidecar_gets_no_token_of_the_api_server():
     pod = pod_of(render("--set", "sidecar.enabled=true"), "DaemonSet")
     assert pod["automountServiceAccountToken"] is False
@@ -116,6 +128,17 @@ def test_the_uninstall_has_an_account_of_its_own_that_exists_only_then():
     assert weights["Job"] == max(weights.values())
     [container] = pod_of(render(), "Job")["containers"]
     assert container["args"][:2] == ["release", "--all"]
+
+
+def test_the_uninstall_reaches_the_cloud_as_the_controller_does():
+    values = ROOT / "tests/deploy/values/enforce.yaml"
+    objects = render("--values", values)
+    given = yaml.safe_load(values.read_text())["controller"]
+    [container] = pod_of(objects, "Job")["containers"]
+    assert container["env"] == given["extraEnv"]
+    for component in ("controller", "release"):
+        [account] = of_kind(objects, "ServiceAccount", component)
+        assert account["metadata"]["annotations"].items() >= given["serviceAccount"]["annotations"].items()
 
 
 def test_rule_files_of_the_image_and_of_the_user_reach_the_agent():

@@ -15,7 +15,7 @@ from control_plane import PARTS, ROOT, eventually
 from room import HEALTH, NAMESPACE, POLICY, Room, rules
 
 # Later ones build on what earlier ones left: the last two look back at everything.
-ORDER = ["control_plane", "nodes", "story", "observe", "leaders", "npd", "uninstall", "rbac"]
+ORDER = ["control_plane", "chart", "nodes", "install", "seed", "story", "observe", "leaders", "npd", "uninstall", "rbac"]
 
 
 def pytest_configure(config):
@@ -42,16 +42,20 @@ def folder():
 @pytest.fixture(scope="session")
 def plane(folder):
     started = control_plane.ControlPlane(folder)
-    for name in "abcdef":
+    for name in "abcdefg":
         started.token(f"system:node:node-{name}", "system:nodes")
     yield started.start()
     started.stop()
 
 
 @pytest.fixture(scope="session")
-def images(plane, folder):
-    archives = nodes.build_test_images(folder) + [training_operator.build_image(folder)]
-    return archives + [ROOT / "build/image" / f"{name}.tar" for name in ("mainstay", "mainstay-trainer")]
+def base_images(folder):
+    return nodes.build_test_images(folder)
+
+
+@pytest.fixture(scope="session")
+def images(plane, folder, base_images):
+    return base_images + [training_operator.build_image(folder)] + [ROOT / "build/image" / f"{name}.tar" for name in ("mainstay", "mainstay-trainer")]
 
 
 @pytest.fixture(scope="session")

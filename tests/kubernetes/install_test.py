@@ -50,10 +50,8 @@ def log(plane):
 
 
 @pytest.fixture(scope="module")
-def node(plane, folder, log):
-    subprocess.run([ROOT / "scripts/image", "--tag", "test"], check=True, capture_output=True)
-    images = nodes.build_test_images(folder) + [ROOT / "build/image/mainstay.tar"]
-    node = nodes.Node(plane, "node-e", 8, "trial:///node-e", images=images)
+def node(plane, base_images, log):
+    node = nodes.Node(plane, "node-e", 8, "trial:///node-e", images=[*base_images, ROOT / "build/image/mainstay.tar"])
     node.wait_ready()
     yield node
     node.stop()
@@ -127,6 +125,12 @@ def test_it_is_installed_and_watches(plane, helm, log):
     assert "taints" not in plane.api.get(NODE)["spec"], "policy watch only watches"
 
 
+def test_the_controllers_image_answers_why(plane, helm):
+    said = plane.kubectl("exec", "-n", NAMESPACE, "deployment/trial-mainstay-controller", "--", "mainstay", "why", "node", "node-e")
+
+    assert "NeuronHasError_DMA_ERROR" in said
+
+
 def test_an_agent_writes_no_node_but_its_own(plane, helm):
     [pod] = [p for p in plane.api.items(PODS) if p["metadata"]["labels"]["app.kubernetes.io/component"] == "agent"]
     token = plane.kubectl("create", "token", "-n", NAMESPACE, "trial-mainstay-agent", "--bound-object-kind=Pod",
@@ -139,6 +143,19 @@ def test_an_agent_writes_no_node_but_its_own(plane, helm):
         agent.patch("/api/v1/nodes/another/status", lie, "application/strategic-merge-patch+json")
 
     plane.api.delete("/api/v1/nodes/another")
+
+
+def test_sidecar_recovery_is_refused_while_a_policy_of_the_cluster_enforces(plane, helm):
+    policies = "/apis/mainstay.dev/v1alpha1/recoverypolicies"
+    plane.api.create(policies, {"apiVersion": "mainstay.dev/v1alpha1", "kind": "RecoveryPolicy", "metadata": {"name": "strict"},
+                                "spec": {"nodes": {"matchLabels": {"no": "node"}}, "mode": "Enforce", "provider": "local"}})
+
+    done = helm("upgrade", "trial", ROOT / "deploy/chart", "--values", helm.values, "--set", "sidecar.enabled=true",
+                "--set", "sidecar.enableRecovery=true")
+
+    assert done.returncode != 0
+    assert "the cluster's RecoveryPolicy strict in mode Enforce would both have instances replaced" in done.stderr
+    plane.api.delete(f"{policies}/strict")
 
 
 def test_an_upgrade_and_a_rollback_keep_the_fault(plane, helm):

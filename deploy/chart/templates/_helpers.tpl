@@ -84,3 +84,38 @@ subjects:
     name: {{ include "mainstay.serviceAccountName" (list (first .) (index . 1)) }}
     namespace: {{ (first .).Release.Namespace }}
 {{- end -}}
+
+{{/* With tls.secretName: the flags, the mount and the volume of programs that serve. */}}
+{{- define "mainstay.tlsArgs" -}}
+{{- if .Values.tls.secretName }}
+- --tls-cert-file=/tls/tls.crt
+- --tls-private-key-file=/tls/tls.key
+{{- end }}
+{{- end -}}
+
+{{- define "mainstay.tlsMount" -}}
+{{- if .Values.tls.secretName }}
+- {name: tls, mountPath: /tls, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "mainstay.tlsVolume" -}}
+{{- with .Values.tls.secretName }}
+- name: tls
+  secret: {secretName: {{ . }}}
+{{- end }}
+{{- end -}}
+
+{{/* Liveness and readiness of a container that serves /healthz; takes (list $ "port"). */}}
+{{- define "mainstay.probes" -}}
+{{- $scheme := ternary "HTTPS" "HTTP" (not (empty (first .).Values.tls.secretName)) -}}
+livenessProbe:
+  httpGet: {path: /healthz, port: {{ last . }}, scheme: {{ $scheme }}}
+  initialDelaySeconds: 5
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet: {path: /healthz, port: {{ last . }}, scheme: {{ $scheme }}}
+  periodSeconds: 10
+  timeoutSeconds: 5
+{{- end -}}
