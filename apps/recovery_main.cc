@@ -24,22 +24,21 @@ Result<> runRecovery(const sidecar::Options& options) {
   const SteadyWallClock clock;
   const RealFileSystem files;
   std::stop_source stop;
-  const auto surroundings = cloud::aws::realSurroundings(environmentOf, files, clock, stop.get_token());
-  cloud::aws::AwsProvider provider(surroundings);
-  cloud::aws::Session session(surroundings);
-  sidecar::AwsDoors aws(session, options);
+  cloud::aws::AwsProvider provider(
+      cloud::aws::realSurroundings(environmentOf, files, clock, stop.get_token()));
+  sidecar::AwsDoors aws(provider.session(), options);
   sidecar::DetectorPage detector(options.metricsUrl, stop.get_token());
   sidecar::Parts parts{.readMetrics = [&detector] { return detector.read(); },
                        .identify = [&aws] { return aws.identify(); },
                        .publish = [&aws](const auto& values) { return aws.publish(values); },
                        .provider = &provider};
-  RealDriver driver(clock);
-  driver.start(std::make_shared<sidecar::Sidecar>(std::move(parts), settings, clock.now() + delay));
   logInfo("started", {{"version", MAINSTAY_VERSION},
                       {"node", environmentOf("NODE_NAME")},
                       {"metrics", options.metricsUrl},
                       {"recovery", settings.recover},
                       {"firstLookIn", formatDuration(delay)}});
+  RealDriver driver(clock);
+  driver.start(std::make_shared<sidecar::Sidecar>(std::move(parts), settings, clock.now() + delay));
   logInfo("stopping", {{"signal", waitForInterrupt()}});
   stop.request_stop();
   return {};
@@ -52,7 +51,8 @@ int main(int argc, char** argv) {
   using namespace mainstay;
   sidecar::Options options;
   Flags flags("mainstay-recovery",
-              "Reads a problem detector's metrics, publishes its hardware errors to CloudWatch and, when the environment says "
+              "Reads a problem detector's metrics, publishes its hardware errors to CloudWatch and, when the "
+              "environment says "
               "ENABLE_RECOVERY=true, marks the instance unhealthy in its Auto Scaling group.");
   sidecar::addFlags(flags, options);
   if (const auto code = flags.parse(argc, argv)) {

@@ -31,7 +31,8 @@ std::vector<cloud::aws::MetricDatum> metricData(const std::vector<Value>& values
   for (const Value& value : values) {
     data.push_back({.name = value.name, .value = static_cast<double>(value.value)});
     if (!dimensions.empty()) {
-      data.push_back({.name = value.name, .value = static_cast<double>(value.value), .dimensions = dimensions});
+      data.push_back(
+          {.name = value.name, .value = static_cast<double>(value.value), .dimensions = dimensions});
     }
   }
   return data;
@@ -71,9 +72,9 @@ Result<cloud::aws::Ec2Instance> AwsDoors::findInstance() {
   }
   if (found->size() != 1) {
     // The same name may stand in two VPCs.
-    return fail(Code::kFailedPrecondition, "which EC2 instance this is: " + std::to_string(found->size()) + " have the " +
-                                               (byId ? "id " + instanceId_ : "private DNS name " + nodeName_) +
-                                               "; set --instance-id");
+    return fail(Code::kFailedPrecondition,
+                "which EC2 instance this is: " + std::to_string(found->size()) + " have the " +
+                    (byId ? "id " + instanceId_ : "private DNS name " + nodeName_) + "; set --instance-id");
   }
   return found->front();
 }
@@ -82,7 +83,8 @@ Result<cloud::aws::Ec2Instance> AwsDoors::askMetadata() {
   const Deadline deadline = Deadline::after(kMetadataTimeout);
   MAINSTAY_ASSIGN(const auto metadata, cloud::aws::Metadata::open(session_.surroundings(), deadline));
   if (!metadata) {
-    return fail(Code::kFailedPrecondition, "the instance metadata service is switched off (AWS_EC2_METADATA_DISABLED)");
+    return fail(Code::kFailedPrecondition,
+                "the instance metadata service is switched off (AWS_EC2_METADATA_DISABLED)");
   }
   cloud::aws::Ec2Instance told;
   MAINSTAY_ASSIGN(told.id, metadata->read("instance-id", deadline));

@@ -28,7 +28,8 @@ class DoorsTest : public testing::Test {
         .files = &files_,
         .clock = &clock_,
         .send = [this](const HttpRequest& request, Deadline, std::stop_token) { return answerAws(request); },
-        .sendDirect = [this](const HttpRequest& request, Deadline, std::stop_token) { return answerMetadata(request); },
+        .sendDirect = [this](const HttpRequest& request, Deadline,
+                             std::stop_token) { return answerMetadata(request); },
         .pause = [](Duration, std::stop_token) {},
         .random = [] { return 0.5; }});
     return doors_.emplace(*session_, options_);
@@ -45,21 +46,22 @@ class DoorsTest : public testing::Test {
     requests_.push_back(request.body);
     std::string items;
     for (const std::string& id : found_) {
-      items += "<item><instanceId>" + id + "</instanceId><instanceState><name>running</name></instanceState>" +
+      items += "<item><instanceId>" + id +
+               "</instanceId><instanceState><name>running</name></instanceState>" +
                "<placement><availabilityZone>us-west-2b</availabilityZone></placement>" +
                "<launchTime>2026-11-29T20:14:07Z</launchTime></item>";
     }
-    return HttpResponse{.body = "<R><reservationSet><item><instancesSet>" + items +
-                                "</instancesSet></item></reservationSet></R>"};
+    const std::string root = queryValue(parseQuery(request.body), "Action") + "Response>";
+    return HttpResponse{.body = "<" + root + "<reservationSet><item><instancesSet>" + items +
+                                "</instancesSet></item></reservationSet></" + root};
   }
   std::string trouble() {
     const auto identity = doors().identify();
     return identity ? "" : identity.error().toString();
   }
 
-  std::map<std::string, std::string> environment_ = {{"AWS_REGION", "us-west-2"},
-                                                     {"AWS_ACCESS_KEY_ID", "AKIATEST"},
-                                                     {"AWS_SECRET_ACCESS_KEY", "a-secret"}};
+  std::map<std::string, std::string> environment_ = {
+      {"AWS_REGION", "us-west-2"}, {"AWS_ACCESS_KEY_ID", "AKIATEST"}, {"AWS_SECRET_ACCESS_KEY", "a-secret"}};
   FakeFileSystem files_;
   StoppedClock clock_;
   Options options_;

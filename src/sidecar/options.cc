@@ -36,7 +36,8 @@ void addFlags(Flags& flags, Options& options) {
       .addWords("counters", options.counters, "reasons of problem_counter that are errors of the hardware")
       .add("metrics-url", options.metricsUrl, "where the detector serves its metrics")
       .add("interval", options.interval, "between two looks at the metrics")
-      .add("publish-interval", options.publishInterval, "between two values of a CloudWatch metric that stays")
+      .add("publish-interval", options.publishInterval,
+           "between two values of a CloudWatch metric that stays")
       .add("group-interval", options.groupInterval,
            "between two looks at the Auto Scaling group, while the instance has an error")
       .add("publish-zeros", options.publishZeros,
@@ -49,7 +50,8 @@ void addFlags(Flags& flags, Options& options) {
       .add("instance-id", options.instanceId,
            "the EC2 instance; else asked of the instance metadata service, else found by NODE_NAME")
       .addChoice("log-format", options.logFormat, {"logfmt", "json"}, "form of the log on standard error")
-      .addChoice("log-level", options.logLevel, {"debug", "info", "warning", "error"}, "least level that is logged");
+      .addChoice("log-level", options.logLevel, {"debug", "info", "warning", "error"},
+                 "least level that is logged");
 }
 
 Result<Settings> settingsOf(const Options& options, const Environment& environment) {
@@ -61,13 +63,15 @@ Result<Settings> settingsOf(const Options& options, const Environment& environme
   settings.interval = options.interval;
   settings.publishInterval = options.publishInterval;
   settings.groupInterval = options.groupInterval;
-  if (settings.counters.empty() || settings.counters.size() > kMaxCounters || settings.counters.contains("")) {
+  if (settings.counters.empty() || settings.counters.size() > kMaxCounters ||
+      settings.counters.contains("")) {
     return wrong("--counters: expected 1 to " + std::to_string(kMaxCounters) +
                  " reasons such as NeuronHasError_DMA_ERROR, none of them empty");
   }
   if (settings.maxUnhealthy < 1) {
-    return wrong("--max-unhealthy must be at least 1, which is this instance itself; to mark nothing set "
-                 "ENABLE_RECOVERY to \"false\"");
+    return wrong(
+        "--max-unhealthy must be at least 1, which is this instance itself; to mark nothing set "
+        "ENABLE_RECOVERY to \"false\"");
   }
   if (std::min({settings.interval, settings.publishInterval, settings.groupInterval}) < kLeastInterval) {
     return wrong("--interval, --publish-interval and --group-interval must be at least " +
@@ -87,8 +91,10 @@ Result<Duration> startupDelayOf(const Options& options) {
     delay = parseDuration(options.startupDelay + "s");
   }
   if (!delay || *delay < Duration::zero() || *delay > kLongestStartupDelay) {
-    return wrong("--startup-delay: expected seconds such as 60, or a duration such as 1m30s, of at most a day; found \"" +
-                 options.startupDelay + "\"");
+    return wrong(
+        "--startup-delay: expected seconds such as 60, or a duration such as 1m30s, of at most a day; found "
+        "\"" +
+        options.startupDelay + "\"");
   }
   return *delay;
 }

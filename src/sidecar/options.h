@@ -13,9 +13,10 @@ namespace mainstay::sidecar {
 struct Options {
   // AWS's.
   std::string startupDelay = "60";
-  std::vector<std::string> counters = {
-      "NeuronHasError_DMA_ERROR", "NeuronHasError_HANG_ON_COLLECTIVES", "NeuronHasError_HBM_UNCORRECTABLE_ERROR",
-      "NeuronHasError_NC_UNCORRECTABLE_ERROR", "NeuronHasError_SRAM_UNCORRECTABLE_ERROR"};
+  std::vector<std::string> counters = {"NeuronHasError_DMA_ERROR", "NeuronHasError_HANG_ON_COLLECTIVES",
+                                       "NeuronHasError_HBM_UNCORRECTABLE_ERROR",
+                                       "NeuronHasError_NC_UNCORRECTABLE_ERROR",
+                                       "NeuronHasError_SRAM_UNCORRECTABLE_ERROR"};
   // Ours.
   std::string metricsUrl = "http://127.0.0.1:20257/metrics";
   Duration interval = Settings().interval;

@@ -24,8 +24,9 @@ TEST(SidecarOptionsTest, UnderstandsTheCommandLineOfTheChart) {
   Options options;
   Flags flags("mainstay-recovery", "");
   addFlags(flags, options);
-  const std::vector<const char*> words = {"check-health.py", "--startup-delay", "60", "--counters",
-                                          "NeuronHasError_DMA_ERROR", "NeuronHasError_NC_UNCORRECTABLE_ERROR"};
+  const std::vector<const char*> words = {
+      "check-health.py", "--startup-delay",          "60",
+      "--counters",      "NeuronHasError_DMA_ERROR", "NeuronHasError_NC_UNCORRECTABLE_ERROR"};
   ASSERT_EQ(flags.parse(static_cast<int>(words.size()), words.data()), std::nullopt);
   EXPECT_EQ(startupDelayOf(options), seconds(60));
   EXPECT_THAT(settingsOf(options, enableRecovery("true"))->counters,
@@ -46,8 +47,10 @@ TEST(SidecarOptionsTest, KnowsTheFiveNeuronReasonsByItself) {
 
 TEST(SidecarOptionsTest, TakesTheDelayInSecondsAndAsADuration) {
   Options options;
-  for (const auto& [text, delay] : std::map<std::string, Duration>{
-           {"60", seconds(60)}, {"0", seconds(0)}, {"1m30s", seconds(90)}, {"0.5", std::chrono::milliseconds(500)}}) {
+  for (const auto& [text, delay] : std::map<std::string, Duration>{{"60", seconds(60)},
+                                                                   {"0", seconds(0)},
+                                                                   {"1m30s", seconds(90)},
+                                                                   {"0.5", std::chrono::milliseconds(500)}}) {
     options.startupDelay = text;
     EXPECT_EQ(startupDelayOf(options), delay) << text;
   }

@@ -24,7 +24,9 @@ struct Lacking {
 
 Lacking lackingBeside(const cloud::Instance& own, const cloud::Group& group) {
   Lacking lacking;
-  const auto add = [&](const std::string& words) { lacking.words += (lacking.words.empty() ? "" : ", ") + words; };
+  const auto add = [&](const std::string& words) {
+    lacking.words += (lacking.words.empty() ? "" : ", ") + words;
+  };
   for (const cloud::Instance& other : group.instances) {
     if (other.id != own.id && !inService(other) && ++lacking.count <= kNamedInstances) {
       add(other.id + " is " + stateOf(other));
@@ -53,8 +55,8 @@ Memory remember(Memory memory, const Problems& problems) {
   return memory;
 }
 
-std::vector<Value> valuesDue(const Memory& memory, const std::optional<Problems>& problems, const Settings& settings,
-                             TimePoint now) {
+std::vector<Value> valuesDue(const Memory& memory, const std::optional<Problems>& problems,
+                             const Settings& settings, TimePoint now) {
   const bool again = !memory.publishedAt || now >= *memory.publishedAt + settings.publishInterval;
   if (!again && memory.errors == memory.published) {
     return {};
@@ -104,8 +106,8 @@ Judgement judge(const Surroundings& around, const Settings& settings, bool justM
                       : Judgement{Verdict::kMark, "it has an error, and its group can spare it"};
   }
   return {justMarked ? Verdict::kWithdraw : Verdict::kWait,
-          "group " + own.group + " lacks others: " + lacking.words + "; --max-unhealthy=" +
-              std::to_string(settings.maxUnhealthy) + " counts " + own.id + " too"};
+          "group " + own.group + " lacks others: " + lacking.words +
+              "; --max-unhealthy=" + std::to_string(settings.maxUnhealthy) + " counts " + own.id + " too"};
 }
 
 Duration waitAfterWithdrawal(const std::string& instanceId, int times, const Settings& settings) {

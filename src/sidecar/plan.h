@@ -42,8 +42,8 @@ struct Value {
 // What CloudWatch is to be told now; nothing when nothing is due. `problems`: what the last look showed; nullopt: the
 // detector did not answer. An error is published at once and then again every interval; a zero only for a reason that the
 // detector knows and has not seen.
-std::vector<Value> valuesDue(const Memory& memory, const std::optional<Problems>& problems, const Settings& settings,
-                             TimePoint now);
+std::vector<Value> valuesDue(const Memory& memory, const std::optional<Problems>& problems,
+                             const Settings& settings, TimePoint now);
 
 // The instance that we run on, and its group; nullopt: there is none.
 struct Surroundings {

@@ -37,7 +37,8 @@ TEST(ValuesTest, PublishesAnErrorAtOnceAndAgainEveryInterval) {
   EXPECT_THAT(valuesDue(memory, problems, settings, kNow + seconds(59)), IsEmpty());
   EXPECT_THAT(valuesDue(memory, problems, settings, kNow + seconds(60)), ElementsAre(Value{"A", 1}));
   memory = remember(memory, {{{"B", true}}, 0});
-  EXPECT_THAT(valuesDue(memory, problems, settings, kNow + seconds(1)), ElementsAre(Value{"A", 1}, Value{"B", 1}));
+  EXPECT_THAT(valuesDue(memory, problems, settings, kNow + seconds(1)),
+              ElementsAre(Value{"A", 1}, Value{"B", 1}));
 }
 
 TEST(ValuesTest, AZeroNeedsADetectorThatKnowsTheReason) {
@@ -54,7 +55,8 @@ TEST(ValuesTest, ADetectorThatIsSilentTakesNoErrorBack) {
   EXPECT_THAT(valuesDue(memory, std::nullopt, settingsFor({"A"}), kNow), ElementsAre(Value{"A", 1}));
 }
 
-cloud::Instance instance(const std::string& id, bool healthy = true, const std::string& lifecycle = "InService") {
+cloud::Instance instance(const std::string& id, bool healthy = true,
+                         const std::string& lifecycle = "InService") {
   return {.id = id,
           .providerId = "aws:///us-west-2b/" + id,
           .group = "workers",
@@ -66,7 +68,11 @@ cloud::Instance instance(const std::string& id, bool healthy = true, const std::
 // A group of three; ours is i-own.
 Surroundings around(const cloud::Instance& own, const cloud::Instance& second = instance("i-b"),
                     const cloud::Instance& third = instance("i-c")) {
-  return {own, cloud::Group{.name = "workers", .min = 3, .max = 3, .desired = 3, .instances = {own, second, third},
+  return {own, cloud::Group{.name = "workers",
+                            .min = 3,
+                            .max = 3,
+                            .desired = 3,
+                            .instances = {own, second, third},
                             .activities = {}}};
 }
 
@@ -81,12 +87,12 @@ TEST(JudgeTest, MarksWhenEveryOtherInstanceIsInService) {
 }
 
 TEST(JudgeTest, StandsBackWhileAnotherInstanceIsNotHealthyAndInService) {
-  for (const auto& other : {instance("i-b", false), instance("i-b", true, "Pending"), instance("i-b", true, "Standby"),
-                            instance("i-b", false, "Terminating:Wait")}) {
+  for (const auto& other : {instance("i-b", false), instance("i-b", true, "Pending"),
+                            instance("i-b", true, "Standby"), instance("i-b", false, "Terminating:Wait")}) {
     const Judgement judgement = judged(around(instance("i-own"), other));
     EXPECT_EQ(judgement.verdict, Verdict::kWait) << other.lifecycle;
-    EXPECT_THAT(judgement.why, HasSubstr("i-b is " + std::string(other.healthy ? "Healthy" : "Unhealthy") + " and " +
-                                         other.lifecycle));
+    EXPECT_THAT(judgement.why, HasSubstr("i-b is " + std::string(other.healthy ? "Healthy" : "Unhealthy") +
+                                         " and " + other.lifecycle));
     EXPECT_THAT(judgement.why, HasSubstr("--max-unhealthy=1"));
     EXPECT_EQ(judged(around(instance("i-own"), other), false, 2).verdict, Verdict::kMark);
   }
@@ -105,7 +111,8 @@ TEST(JudgeTest, NamesThreeInstancesAndCountsTheOthers) {
   for (const char* id : {"i-1", "i-2", "i-3", "i-4", "i-5"}) {
     surroundings.group->instances.push_back(instance(id, false));
   }
-  EXPECT_THAT(judged(surroundings).why, testing::AllOf(HasSubstr("i-3"), HasSubstr("2 more"), Not(HasSubstr("i-4"))));
+  EXPECT_THAT(judged(surroundings).why,
+              testing::AllOf(HasSubstr("i-3"), HasSubstr("2 more"), Not(HasSubstr("i-4"))));
 }
 
 TEST(JudgeTest, DoesNotMarkTwice) {
@@ -127,8 +134,10 @@ TEST(JudgeTest, TheLookBackKeepsAMarkThatTheGroupCanSpare) {
 }
 
 TEST(JudgeTest, TheLookBackWithdrawsWhenAnotherMarkedAtTheSameMoment) {
-  EXPECT_EQ(judged(around(instance("i-own", false), instance("i-b", false)), true).verdict, Verdict::kWithdraw);
-  EXPECT_EQ(judged(around(instance("i-own", false), instance("i-b", false)), true, 2).verdict, Verdict::kNothing);
+  EXPECT_EQ(judged(around(instance("i-own", false), instance("i-b", false)), true).verdict,
+            Verdict::kWithdraw);
+  EXPECT_EQ(judged(around(instance("i-own", false), instance("i-b", false)), true, 2).verdict,
+            Verdict::kNothing);
   // Too late to take it back.
   EXPECT_EQ(judged(around(instance("i-own", false, "Terminating"), instance("i-b", false)), true).verdict,
             Verdict::kNothing);
@@ -148,8 +157,9 @@ TEST(JudgeTest, OfThoseThatMarkTogetherAtMostOneKeepsItsMark) {
         own.healthy = false;
         continue;
       }
-      const Surroundings seen{own, cloud::Group{.name = "workers", .min = 3, .max = 3, .desired = 3, .instances = all,
-                                                .activities = {}}};
+      const Surroundings seen{
+          own, cloud::Group{
+                   .name = "workers", .min = 3, .max = 3, .desired = 3, .instances = all, .activities = {}}};
       const bool withdraws = judged(seen, true).verdict == Verdict::kWithdraw;
       own.healthy = withdraws;
       kept += withdraws ? 0 : 1;

@@ -22,7 +22,8 @@ constexpr char kPage[] =
     "problem_gauge{reason=\"NeuronHasError_DMA_ERROR\",type=\"NeuronHealth\"} 1\n"
     "problem_gauge{reason=\"NeuronHasError_SRAM_UNCORRECTABLE_ERROR\",type=\"NeuronHealth\"} 0\n";
 
-const std::set<std::string> kReasons = {"A", "NeuronHasError_DMA_ERROR", "NeuronHasError_HBM_UNCORRECTABLE_ERROR",
+const std::set<std::string> kReasons = {"A", "NeuronHasError_DMA_ERROR",
+                                        "NeuronHasError_HBM_UNCORRECTABLE_ERROR",
                                         "NeuronHasError_SRAM_UNCORRECTABLE_ERROR"};
 
 TEST(ProblemsTest, TellsSeenFromNotSeenFromUnknown) {
@@ -54,13 +55,25 @@ TEST(ProblemsTest, ReadsEveryFormOfALine) {
 
 TEST(ProblemsTest, CountsWrongLinesAndReadsOn) {
   for (const char* line : {
-           "problem_counter{reason=\"A\"}", "problem_counter{reason=\"A\"} x", "problem_counter{reason=\"A\" 1",
-           "problem_counter{reason=\"A} 1", "problem_counter{reason=A} 1", "problem_counter{reason} 1",
-           "problem_counter{=\"A\"} 1", "problem_counter{reason=\"A\"} 1 2 3", "problem_counter{reason=\"A\"} 1 x",
-           "{reason=\"A\"} 1", "1x 1", "x\xff 1", "problem_counter{reason=\"A\\", "problem_counter{reason=\"A\"} 0x1",
-           "problem_counter{reason=\"A\"} 1\r", "<html>",
+           "problem_counter{reason=\"A\"}",
+           "problem_counter{reason=\"A\"} x",
+           "problem_counter{reason=\"A\" 1",
+           "problem_counter{reason=\"A} 1",
+           "problem_counter{reason=A} 1",
+           "problem_counter{reason} 1",
+           "problem_counter{=\"A\"} 1",
+           "problem_counter{reason=\"A\"} 1 2 3",
+           "problem_counter{reason=\"A\"} 1 x",
+           "{reason=\"A\"} 1",
+           "1x 1",
+           "x\xff 1",
+           "problem_counter{reason=\"A\\",
+           "problem_counter{reason=\"A\"} 0x1",
+           "problem_counter{reason=\"A\"} 1\r",
+           "<html>",
        }) {
-    const Problems problems = readProblems(std::string(line) + "\nproblem_counter{reason=\"A\"} 0\n", kReasons);
+    const Problems problems =
+        readProblems(std::string(line) + "\nproblem_counter{reason=\"A\"} 0\n", kReasons);
     EXPECT_THAT(problems.seen, ElementsAre(Pair("A", false))) << line;
     EXPECT_EQ(problems.wrongLines, 1u) << line;
   }
@@ -68,10 +81,12 @@ TEST(ProblemsTest, CountsWrongLinesAndReadsOn) {
 
 TEST(ProblemsTest, ANumberThatCountsNothingIsNoEvidence) {
   for (const char* value : {"NaN", "+Inf", "-Inf"}) {
-    const Problems problems = readProblems("problem_counter{reason=\"A\"} " + std::string(value) + "\n", kReasons);
+    const Problems problems =
+        readProblems("problem_counter{reason=\"A\"} " + std::string(value) + "\n", kReasons);
     EXPECT_THAT(problems.seen, IsEmpty()) << value;
   }
-  EXPECT_THAT(readProblems("problem_counter{reason=\"A\"} -1\n", kReasons).seen, ElementsAre(Pair("A", false)));
+  EXPECT_THAT(readProblems("problem_counter{reason=\"A\"} -1\n", kReasons).seen,
+              ElementsAre(Pair("A", false)));
 }
 
 TEST(ProblemsTest, KeepsOnlyWhatWasAskedFor) {
@@ -79,7 +94,8 @@ TEST(ProblemsTest, KeepsOnlyWhatWasAskedFor) {
   for (int i = 0; i < 10000; ++i) {
     flood += "problem_counter{reason=\"R" + std::to_string(i) + "\"} 1\n";
   }
-  EXPECT_THAT(readProblems(flood + "problem_counter{reason=\"A\"} 1", kReasons).seen, ElementsAre(Pair("A", true)));
+  EXPECT_THAT(readProblems(flood + "problem_counter{reason=\"A\"} 1", kReasons).seen,
+              ElementsAre(Pair("A", true)));
   EXPECT_THAT(readProblems("other{reason=\"A\"} 1\nproblem_counter 1\n", kReasons).seen, IsEmpty());
 }
 

@@ -57,10 +57,13 @@ void Sidecar::note(const Problems& problems) {
     unknown_ = unknown;
     // The rule for hangs is not in every release of the rule file; that none is known is a mistake.
     if (problems.seen.empty()) {
-      logWarning("the detector knows none of the counters: does it run with the Neuron rule file, and is this its address?",
-                 {{"counters", joined(unknown)}});
+      logWarning(
+          "the detector knows none of the counters: does it run with the Neuron rule file, and is this its "
+          "address?",
+          {{"counters", joined(unknown)}});
     } else {
-      logInfo("counters that the detector knows", {{"known", problems.seen.size()}, {"unknown", joined(unknown)}});
+      logInfo("counters that the detector knows",
+              {{"known", problems.seen.size()}, {"unknown", joined(unknown)}});
     }
   }
   const Memory before = std::exchange(memory_, remember(memory_, problems));
@@ -114,9 +117,10 @@ Result<Surroundings> Sidecar::surroundings() {
 }
 
 void Sidecar::say(const Judgement& judgement) {
-  if (judgement.why != said_) {
-    said_ = judgement.why;
-    logInfo(sentenceOf(judgement.verdict), {{"why", judgement.why}, {"errors", joined(memory_.errors)}});
+  const char* sentence = sentenceOf(judgement.verdict);
+  if (sentence + judgement.why != said_) {
+    said_ = sentence + judgement.why;
+    logInfo(sentence, {{"why", judgement.why}, {"errors", joined(memory_.errors)}});
   }
 }
 

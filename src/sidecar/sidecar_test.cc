@@ -80,13 +80,11 @@ class SidecarTest : public testing::Test {
   }
   Parts parts() {
     return {.readMetrics = [this]() -> Result<std::string> { return page_; },
-            .identify =
-                [this]() -> Result<std::string> {
+            .identify = [this]() -> Result<std::string> {
               ++identified_;
               return kOwn;
             },
-            .publish =
-                [this](const std::vector<Value>& values) -> Result<> {
+            .publish = [this](const std::vector<Value>& values) -> Result<> {
               published_.push_back(values);
               return publishes_;
             },
@@ -177,6 +175,11 @@ TEST_F(SidecarTest, WithdrawsAMarkThatWasOneTooMany) {
   EXPECT_THAT(step(), HasSubstr("taking the mark back"));
   EXPECT_THAT(cloud_.calls, ElementsAre("describe", "markUnhealthy", "describe", "markHealthy"));
   cloud_.collides = false;
+  std::string log;
+  for (int i = 0; i < 17; ++i) {
+    log += step();
+  }
+  EXPECT_THAT(log, HasSubstr("the instance is not marked"));
   cloud_.group.instances[1].healthy = true;
   for (int i = 0; i < 17 && cloud_.group.instances[0].healthy; ++i) {
     step();

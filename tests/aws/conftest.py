@@ -33,6 +33,7 @@ def aws(_aws):
 def folder():
     with harness.scratch() as folder:
         yield folder
+        harness.print_logs(folder)  # pytest shows it when the test failed
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 import json
 
 from detectors import Agent
-from harness import FAULT, HEALTH, NODES, POLICIES, ROOT, cluster, eventually, incident_state
+from harness import (
+    FAULT, HEALTH, NODES, POLICIES, ROOT, SHORT_LEASE, Program, cluster, eventually, incident_state, run,
+)
 from stage import ZONE
 
 POLICY = json.loads((ROOT / "deploy/aws/controller-policy.json").read_text())
@@ -23,13 +25,15 @@ def create_node(up, name, instance):
     })
 
 
-def test_an_incident_marks_exactly_its_instance(aws, folder, programs):
+def test_an_incident_marks_exactly_its_instance_and_a_release_takes_it_back(aws, folder, programs):
     faulty, *sound = aws.create_group()
     environment = aws.environment(USER, POLICY)
     with cluster() as up:
         up.api.patch(f"{POLICIES}/default", {"spec": {"provider": "aws"}})
         create_node(up, "worker", faulty)
-        up.controller(**environment)
+        # Without --local-cloud the clouds of policies are the real ones.
+        programs.append(Program(folder, "controller", "mainstay-controller", f"--kubeconfig={up.kubeconfig}", *SHORT_LEASE,
+                                **environment))
         eventually(lambda: up.api.get(f"{NODES}/worker")["metadata"]["labels"].get(HEALTH) == "Schedulable", "the label")
         agent = Agent(folder, "worker", f"--kubeconfig={up.kubeconfig}", "--hostname-override=worker", "--port=0")
         programs.append(agent.program)
@@ -39,3 +43,8 @@ def test_an_incident_marks_exactly_its_instance(aws, folder, programs):
         eventually(lambda: up.phase() == "Replacing", "the incident's phase")
         assert incident_state(up.incidents()[0])["phases"] == ["Held", "Isolated", "Draining", "Replacing"]
         assert len(aws.calls_of(USER, MARK)) == 1
+
+        released = run("mainstay", "node", "release", "worker", "--reason=a false alarm", f"--kubeconfig={up.kubeconfig}",
+                       folder=folder, **environment)
+        assert released.returncode == 0, released.stderr
+        assert aws.health()[faulty] == "Healthy"

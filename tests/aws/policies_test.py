@@ -8,7 +8,7 @@ import pytest
 from harness import ROOT
 from stage import actions_of
 
-PROGRAMS = {"recovery": "recovery-policy.json"}
+PROGRAMS = {"controller": "controller-policy.json", "recovery": "recovery-policy.json"}
 
 
 @pytest.mark.parametrize("user", PROGRAMS)

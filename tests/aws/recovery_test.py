@@ -156,6 +156,24 @@ def test_without_a_way_to_know_its_instance_it_marks_none(aws, workers, folder, 
     assert not aws.calls_of(USER, MARK)
 
 
+def test_a_group_that_would_launch_no_other_is_told_and_left(aws, workers, node):
+    aws.scaling.suspend_processes(AutoScalingGroupName="workers", ScalingProcesses=["Launch"])
+    faulty = node(workers[0]).start_sidecar()
+    faulty.break_it()
+    eventually(lambda: "resume-processes" in faulty.sidecar.text(), "what to do about it")
+    assert set(aws.health().values()) == {"Healthy"}
+    aws.scaling.resume_processes(AutoScalingGroupName="workers", ScalingProcesses=["Launch"])
+    eventually(lambda: aws.health()[workers[0]] == "Unhealthy", "the mark")
+
+
+def test_an_instance_in_no_group_is_told_and_left(aws, node):
+    alone = aws.ec2.run_instances(ImageId="ami-12c6146b", MinCount=1, MaxCount=1)["Instances"][0]["InstanceId"]
+    faulty = node(alone).start_sidecar()
+    faulty.break_it()
+    eventually(lambda: f"{alone} is in no Auto Scaling group" in faulty.sidecar.text(), "its word")
+    assert aws.metrics() == [(DMA, {})]
+
+
 def test_a_wrong_secret_is_told_and_nothing_else_happens(aws, workers, folder, programs):
     stranger = {**aws.environment("stranger", POLICY), "AWS_SECRET_ACCESS_KEY": "wrong"}
     faulty = Node(aws, folder, programs, stranger, workers[0]).start_sidecar()

@@ -114,8 +114,12 @@ class Aws:
 
     def metrics(self):
         """What CloudWatch has in our namespace: (name, dimensions as a dict) of each metric."""
-        listed = self.watch.list_metrics(Namespace=NAMESPACE)["Metrics"]
-        return [(metric["MetricName"], {d["Name"]: d["Value"] for d in metric["Dimensions"]}) for metric in listed]
+        metrics = []
+        for metric in self.watch.list_metrics(Namespace=NAMESPACE)["Metrics"]:
+            described = (metric["MetricName"], {d["Name"]: d["Value"] for d in metric["Dimensions"]})
+            if described not in metrics:  # moto lists a metric once for each value of it
+                metrics.append(described)
+        return metrics
 
     def values(self, metric, start, end):
         """The largest value of each minute with data, over all nodes."""

@@ -44,6 +44,8 @@ def folder():
         (["mainstay-agent"], "no monitor is configured"),
         (["mainstay-controller", "--lease-duration=x"], "--lease-duration: expected a duration"),
         (["mainstay-controller"], "no API server is configured"),
+        (["mainstay-recovery", "--max-unhealthy=0"], "must be at least 1"),
+        (["mainstay-recovery", "--startup-delay=soon"], "--startup-delay: expected seconds such as 60"),
         (["mainstay-trainer", "--stepz=3"], '"--stepz=3"'),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

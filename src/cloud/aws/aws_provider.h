@@ -28,6 +28,9 @@ class AwsProvider final : public Provider {
   Result<> markUnhealthy(const std::string& providerId, const std::string& token) override;
   Result<> markHealthy(const std::string& providerId) override;
 
+  // For what else the program asks of AWS, as the same caller.
+  Session& session() { return session_; }
+
  private:
   // One instance as both services see it.
   struct Seen {
