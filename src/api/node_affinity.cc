@@ -10,8 +10,8 @@ namespace {
 using Op = NodeRequirement::Op;
 
 constexpr std::pair<std::string_view, Op> kNodeOperators[] = {
-    {"In", Op::kIn},   {"NotIn", Op::kNotIn}, {"Exists", Op::kExists}, {"DoesNotExist", Op::kDoesNotExist},
-    {"Gt", Op::kGt},   {"Lt", Op::kLt}};
+    {"In", Op::kIn}, {"NotIn", Op::kNotIn}, {"Exists", Op::kExists}, {"DoesNotExist", Op::kDoesNotExist},
+    {"Gt", Op::kGt}, {"Lt", Op::kLt}};
 
 std::optional<std::int64_t> wholeNumber(std::string_view text) {
   std::int64_t number = 0;
@@ -25,7 +25,8 @@ std::vector<NodeRequirement> decodeRequirements(const Cursor& list) {
     NodeRequirement requirement;
     requirement.key = in.at("key").string();
     const std::string name = in.at("operator").string();
-    const auto* const known = std::ranges::find(kNodeOperators, name, &std::pair<std::string_view, Op>::first);
+    const auto* const known =
+        std::ranges::find(kNodeOperators, name, &std::pair<std::string_view, Op>::first);
     if (known == std::end(kNodeOperators)) {
       in.at("operator").error("\"" + name + "\" is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt");
       continue;
@@ -82,7 +83,8 @@ bool NodeAffinity::allows(const std::string& name, const Labels& labels) const {
     return at != labels.end() && at->second == wanted.second;
   };
   const auto matches = [&](const NodeSelectorTerm& term) { return term.matches(name, labels); };
-  return std::ranges::all_of(nodeSelector, selected) && (!required || std::ranges::any_of(*required, matches));
+  return std::ranges::all_of(nodeSelector, selected) &&
+         (!required || std::ranges::any_of(*required, matches));
 }
 
 int NodeAffinity::preference(const std::string& name, const Labels& labels) const {

@@ -31,7 +31,7 @@ struct PreferredNodes {
 };
 
 struct NodeAffinity {
-  Labels nodeSelector = {};                                       // all of it must hold
+  Labels nodeSelector = {};                                    // all of it must hold
   std::optional<std::vector<NodeSelectorTerm>> required = {};  // one must match; nullopt = no demand
   std::vector<PreferredNodes> preferred = {};
 

@@ -24,7 +24,8 @@ bool allowed(const std::string& term) {
 }
 
 bool allowedBy(const std::string& key, const std::string& op, const std::string& values) {
-  return allowed(R"({"matchExpressions":[{"key":")" + key + R"(","operator":")" + op + R"(","values":)" + values + "}]}");
+  return allowed(R"({"matchExpressions":[{"key":")" + key + R"(","operator":")" + op + R"(","values":)" +
+                 values + "}]}");
 }
 
 TEST(NodeAffinityTest, ReadsEveryOperatorAsKubeScheduler) {
@@ -82,9 +83,10 @@ TEST(NodeAffinityTest, AddsTheWeightsOfPreferences) {
 
 TEST(NodeAffinityTest, NamesAnOperatorThatThereIsNot) {
   DecodeErrors errors("pod p");
-  const Json spec = parseJson(R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+  const Json spec =
+      parseJson(R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
       {"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Like"}]}]}}}})")
-                        .value();
+          .value();
   decodeNodeAffinity(Cursor(spec, errors));
   ASSERT_EQ(errors.lines().size(), 1u);
   EXPECT_NE(errors.lines()[0].find("Like"), std::string::npos);

@@ -10,11 +10,16 @@
 
 namespace mainstay::kube {
 
+// Who keeps a subject from being flooded with Events: the recorder, or a caller that knows better which of them
+// may not be lost.
+enum class FloodControl { kRecorder, kCaller };
+
 // Owned and used by one loop: no locks.
 class EventRecorder {
  public:
   // `component`: source.component and reportingComponent. `host`: source.host and reportingInstance.
-  EventRecorder(Api& api, std::string component, std::string host);
+  EventRecorder(Api& api, std::string component, std::string host,
+                FloodControl floods = FloodControl::kRecorder);
 
   // `type`: Normal or Warning. Best effort: a failure is returned, never retried here, and harms nothing.
   // Identical events (subject, type, reason, message) within the last 10 minutes become a PATCH of count and
@@ -37,6 +42,7 @@ class EventRecorder {
   Api& api_;
   const std::string component_;
   const std::string host_;
+  const FloodControl floods_;
   EventCorrelator correlator_;
   LruMap<Seen> seen_{EventCorrelator::kCapacity};  // by the correlator's key: what has been written
   std::uint64_t serial_ = 0;
