@@ -349,6 +349,16 @@ TEST_F(KubectlApplyTest, RemovesWhatTheFileNoLongerSaysAndKeepsWhatOthersWrote) 
   EXPECT_EQ(said({"get", "configmap", "m", "-o", "jsonpath={.metadata.annotations.note}"}), "x");
 }
 
+TEST_F(KubectlApplyTest, AppliesOnTheServerAndTellsWhomItWouldOverrule) {
+  EXPECT_THAT(said(apply(map("one"), {"--server-side"})), HasSubstr("configmap/m serverside-applied"));
+  const Said refused = kubectl(apply(map("two"), {"--server-side", "--field-manager=other"}));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.text, HasSubstr("conflict with \"kubectl\": .data.a"));
+  EXPECT_EQ(value(), "one");
+  said(apply(map("two"), {"--server-side", "--field-manager=other", "--force-conflicts"}));
+  EXPECT_EQ(value(), "two");
+}
+
 TEST_F(KubectlApplyTest, WaitsForACustomKindAndAppliesAnObjectOfIt) {
   EXPECT_THAT(said(apply(R"(apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
