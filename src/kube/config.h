@@ -40,7 +40,7 @@ struct Config {
 
 // Where to look. main fills it from flags and environment; nothing here reads the environment.
 struct ConfigChoice {
-  std::string kubeconfig{};      // --kubeconfig or KUBECONFIG (a list, too): explicit, so its failure is final
+  std::string kubeconfig{};      // --kubeconfig or KUBECONFIG (a list, too): explicit, so it is final
   std::string context{};         // "" = current-context
   std::string serviceHost{};     // KUBERNETES_SERVICE_HOST
   std::string servicePort{};     // KUBERNETES_SERVICE_PORT
