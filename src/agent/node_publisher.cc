@@ -170,7 +170,9 @@ void NodePublisher::sendEvent(TimePoint now) {
   lastCall_ = now;
   const NodeEvent& event = events_.front();
   kube::EventRecorder& recorder =
-      recorders_.try_emplace(event.source, api_, event.source, settings_.nodeName).first->second;
+      recorders_
+          .try_emplace(event.source, api_, event.source, settings_.nodeName, kube::FloodControl::kCaller)
+          .first->second;
   const kube::EventSubject subject{"v1", "Node", settings_.eventNamespace, settings_.nodeName, uid_};
   const Result<> sent =
       recorder.record(subject, event.warning ? "Warning" : "Normal", event.reason, event.message, now);

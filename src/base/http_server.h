@@ -1,5 +1,6 @@
-// HttpServer: a small HTTP/1.1 server on Boost.Beast: status pages, metrics, the local cluster. Plain text for loopback,
-// TLS where a network is. One thread per connection; limits on header, body, connections and slow clients.
+// HttpServer: a small HTTP/1.1 server on Boost.Beast: status pages, metrics, the local cluster. Plain text
+// for loopback, TLS where a network is. One thread per connection; limits on header, body, connections and
+// slow clients.
 #pragma once
 
 #include <functional>

@@ -89,17 +89,21 @@ TlsSession::TlsSession(ssl_ctx_st& context, int socket) : session_(SSL_new(&cont
   }
 }
 
+// OpenSSL judges a step by its thread's queue of errors: whatever others left there must go first.
 Result<TlsStep> TlsSession::accept() {
+  ERR_clear_error();
   return stepOf(SSL_accept(session_.get()), 0, "TLS could not be agreed");
 }
 
 Result<TlsStep> TlsSession::read(void* data, std::size_t size) {
+  ERR_clear_error();
   std::size_t count = 0;
   const int answer = SSL_read_ex(session_.get(), data, size, &count);
   return stepOf(answer, count, "reading from the client");
 }
 
 Result<TlsStep> TlsSession::write(std::string_view bytes) {
+  ERR_clear_error();
   std::size_t count = 0;
   const int answer = SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &count);
   return stepOf(answer, count, "writing to the client");

@@ -1,4 +1,5 @@
-// TLS under HttpServer's connections (OpenSSL): the certificate of the moment, and a session that never blocks.
+// TLS under HttpServer's connections (OpenSSL): the certificate of the moment, and a session that never
+// blocks.
 #pragma once
 
 #include <memory>

@@ -40,7 +40,7 @@ struct Config {
 
 // Where to look. main fills it from flags and environment; nothing here reads the environment.
 struct ConfigChoice {
-  std::string kubeconfig{};      // --kubeconfig or KUBECONFIG: explicit, so that its failure is final
+  std::string kubeconfig{};      // --kubeconfig or KUBECONFIG (a list, too): explicit, so it is final
   std::string context{};         // "" = current-context
   std::string serviceHost{};     // KUBERNETES_SERVICE_HOST
   std::string servicePort{};     // KUBERNETES_SERVICE_PORT
@@ -53,8 +53,8 @@ Result<Config> chooseConfig(const FileSystem& files, const ConfigChoice& choice)
 // `paths` is one file, or several with ':' between them, merged as kubectl does: the first file that has a
 // cluster, user or context of a name is the one that counts, likewise for current-context; relative paths
 // start at the folder of their own file; of several, those that do not exist are left out. `context` "" = the
-// current one. auth-provider, user names with passwords, impersonation and proxy-url are refused by name: this
-// release would otherwise act as somebody else, or fail obscurely.
+// current one. auth-provider, user names with passwords, impersonation and proxy-url are refused by name:
+// this release would otherwise act as somebody else, or fail obscurely.
 Result<Config> loadKubeconfig(const FileSystem& files, const std::string& paths,
                               const std::string& context = "");
 

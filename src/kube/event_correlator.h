@@ -25,8 +25,8 @@ struct EventText {
   std::string message;
 };
 
-// For one source (component and host). Pure, apart from what it remembers. Bounded: 4096 of each kind, the one
-// unused for longest is forgotten.
+// For one source (component and host). Pure, apart from what it remembers. Bounded: 4096 of each kind, the
+// one unused for longest is forgotten.
 class EventCorrelator {
  public:
   // What to do about one event.
@@ -37,8 +37,8 @@ class EventCorrelator {
   };
 
   // The tenth message about one subject with the same type and reason, each within ten minutes of the one
-  // before, is combined with those that follow into one Event. A subject has 25 writes of a type, and one more
-  // every five minutes.
+  // before, is combined with those that follow into one Event. A subject has 25 writes of a type, and one
+  // more every five minutes.
   Verdict observe(const EventSubject& subject, const EventText& text, TimePoint now);
 
   static constexpr std::size_t kCapacity = 4096;

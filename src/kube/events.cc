@@ -31,8 +31,8 @@ std::string hexText(std::uint64_t value) {
 
 }  // namespace
 
-EventRecorder::EventRecorder(Api& api, std::string component, std::string host)
-    : api_(api), component_(std::move(component)), host_(std::move(host)) {}
+EventRecorder::EventRecorder(Api& api, std::string component, std::string host, FloodControl floods)
+    : api_(api), component_(std::move(component)), host_(std::move(host)), floods_(floods) {}
 
 Result<> EventRecorder::record(const EventSubject& subject, const std::string& type,
                                const std::string& reason, const std::string& message, TimePoint now) {
@@ -43,7 +43,7 @@ Result<> EventRecorder::record(const EventSubject& subject, const std::string& t
     seen_.erase(verdict.key);
     seen = nullptr;
   }
-  if (verdict.spam) {
+  if (verdict.spam && floods_ == FloodControl::kRecorder) {
     if (seen) {
       ++seen->count;
     }

@@ -1,5 +1,5 @@
-// Kubernetes Events about an object, as client-go's recorder writes them: repeats raise `count` of the first, many
-// similar ones become one, and a flood is cut off.
+// Kubernetes Events about an object, as client-go's recorder writes them: repeats raise `count` of the first,
+// many similar ones become one, and a flood is cut off.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,21 @@
 
 namespace mainstay::kube {
 
+// Who keeps a subject from being flooded with Events: the recorder, or a caller that knows better which of
+// them may not be lost.
+enum class FloodControl { kRecorder, kCaller };
+
 // Owned and used by one loop: no locks.
 class EventRecorder {
  public:
   // `component`: source.component and reportingComponent. `host`: source.host and reportingInstance.
-  EventRecorder(Api& api, std::string component, std::string host);
+  EventRecorder(Api& api, std::string component, std::string host,
+                FloodControl floods = FloodControl::kRecorder);
 
   // `type`: Normal or Warning. Best effort: a failure is returned, never retried here, and harms nothing.
   // Identical events (subject, type, reason, message) within the last 10 minutes become a PATCH of count and
-  // lastTimestamp; so do those that EventCorrelator combines, with the message of the last. What it calls spam
-  // is counted and not written, which is no failure.
+  // lastTimestamp; so do those that EventCorrelator combines, with the message of the last. What it calls
+  // spam is counted and not written, which is no failure.
   Result<> record(const EventSubject& subject, const std::string& type, const std::string& reason,
                   const std::string& message, TimePoint now);
 
@@ -37,6 +42,7 @@ class EventRecorder {
   Api& api_;
   const std::string component_;
   const std::string host_;
+  const FloodControl floods_;
   EventCorrelator correlator_;
   LruMap<Seen> seen_{EventCorrelator::kCapacity};  // by the correlator's key: what has been written
   std::uint64_t serial_ = 0;

@@ -128,6 +128,15 @@ TEST_F(EventsTest, CutsOffAFloodAndCountsWhatItDidNotWrite) {
   EXPECT_EQ(api_.calls.back().body.at("count"), 41);
 }
 
+TEST_F(EventsTest, WritesEverythingWhenItsCallerKeepsFloodsAway) {
+  acceptAll(40);
+  EventRecorder recorder(api_, "agent", "host-1", FloodControl::kCaller);
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(recorder.record(node(), "Warning", "Oops", "DMA error", clock_.now()).has_value());
+  }
+  EXPECT_EQ(api_.calls.size(), 40u);
+}
+
 TEST_F(EventsTest, RemembersABoundedNumber) {
   const int many = 4096;
   acceptAll(many + 2);

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <future>
 #include <memory>
+#include <mutex>
 
 #include "api/core.h"
 #include "base/file_system.h"
@@ -61,8 +64,10 @@ class KubectlTest : public testing::Test {
     housekeeper_ = server_.housekeeper();
     driver_.start(housekeeper_);
     driver_.start(std::make_shared<PodEnder>(api_));
-    auto http = HttpServer::listen(
-        {}, [this](const HttpRequest& request, HttpReply& reply) { front_.handle(request, reply); });
+    auto http = HttpServer::listen({}, [this](const HttpRequest& request, HttpReply& reply) {
+      countWatch(request);
+      front_.handle(request, reply);
+    });
     ASSERT_TRUE(http) << http.error().toString();
     http_ = *std::move(http);
     const std::string url = "http://127.0.0.1:" + std::to_string(http_->port());
@@ -77,6 +82,18 @@ class KubectlTest : public testing::Test {
     ASSERT_TRUE(RealFileSystem().write(folder_.path() + "/kubeconfig", toText(config)));
     createNode("node-a");
     createNode("node-b");
+  }
+
+  void countWatch(const HttpRequest& request) {
+    if (request.target.find("watch=true") != std::string::npos) {
+      const std::lock_guard lock(mutex_);
+      ++watches_;
+      changed_.notify_all();
+    }
+  }
+  std::size_t watches() {
+    const std::lock_guard lock(mutex_);
+    return watches_;
   }
 
   Said kubectl(const std::vector<std::string>& arguments) {
@@ -135,6 +152,9 @@ class KubectlTest : public testing::Test {
     return found ? *found : Json();
   }
 
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t watches_ = 0;  // guarded by mutex_: how many have been asked for over HTTP
   TemporaryFolder folder_{"mainstay-kubectl"};
   SteadyWallClock clock_;
   ApiServer server_{clock_, {}};
@@ -234,6 +254,59 @@ TEST_F(KubectlTest, DeletesAndWaits) {
   EXPECT_THAT(missing.text, HasSubstr("Error from server (NotFound): nodes \"node-b\" not found"));
 }
 
+// A wait that is under way when what it waits for comes about.
+class KubectlWaitTest : public KubectlTest {
+ protected:
+  // Begins `kubectl wait ARGUMENTS`, and returns when it watches.
+  void beginWait(std::vector<std::string> arguments) {
+    const std::size_t before = watches();
+    arguments.insert(arguments.begin(), "wait");
+    arguments.emplace_back("--timeout=40s");
+    waiting_ = std::async(std::launch::async, [this, arguments] { return kubectl(arguments); });
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(40), [&] { return watches_ > before; }));
+  }
+  std::string waited() {
+    const Said result = waiting_.get();
+    EXPECT_EQ(result.code, 0) << result.text;
+    return result.text;
+  }
+  void patchStatus(const api::Resource& resource, const std::string& ns, const std::string& name,
+                   const std::string& status) {
+    const auto patch = parseJson(R"({"status":)" + status + "}");
+    ASSERT_TRUE(kube::patch(api_, resource, ns, name, kube::Body::kMergePatch, *patch, "test", "status"));
+  }
+
+ private:
+  std::future<Said> waiting_;
+};
+
+TEST_F(KubectlWaitTest, ForAConditionThatComesLater) {
+  patchStatus(api::kNodes, "", "node-a", R"({"conditions":[{"type":"Ready","status":"False"}]})");
+  beginWait({"--for=condition=Ready", "node/node-a"});
+  patchStatus(api::kNodes, "", "node-a", R"({"conditions":[{"type":"Ready","status":"True"}]})");
+  EXPECT_THAT(waited(), HasSubstr("node/node-a condition met"));
+}
+
+TEST_F(KubectlWaitTest, ForAFieldThatComesLater) {
+  createPod("trainer-0", "node-a");
+  beginWait({"--for=jsonpath={.status.phase}=Succeeded", "pod/trainer-0"});
+  patchStatus(api::kPods, "default", "trainer-0", R"({"phase":"Succeeded"})");
+  EXPECT_THAT(waited(), HasSubstr("pod/trainer-0 condition met"));
+}
+
+TEST_F(KubectlWaitTest, ForAnEnd) {
+  beginWait({"--for=delete", "node/node-b"});
+  ASSERT_TRUE(kube::remove(api_, api::kNodes, "", "node-b", ""));
+  EXPECT_THAT(waited(), HasSubstr("node/node-b condition met"));
+}
+
+TEST_F(KubectlTest, WaitEndsWithAnErrorWhenItsTimeIsOver) {
+  const Said late = kubectl({"wait", "--for=condition=Other", "node/node-a", "--timeout=1s"});
+  EXPECT_EQ(late.code, 1);
+  EXPECT_THAT(late.text, HasSubstr("timed out waiting for the condition on nodes/node-a"));
+}
+
 TEST_F(KubectlTest, ReadsLogs) {
   createPod("trainer-0", "node-a");
   EXPECT_EQ(said({"logs", "trainer-0"}), "first line\nsecond line of main\n");
@@ -243,16 +316,68 @@ TEST_F(KubectlTest, ReadsLogs) {
               HasSubstr("container other is not valid for pod"));
 }
 
-TEST_F(KubectlTest, AppliesAFileTwice) {
-  const std::string file = folder_.path() + "/map.yaml";
-  const std::string map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: ";
-  // Older ones ask for OpenAPI v2 in protobuf, which is not served, before they send anything.
-  const std::string validate = minorVersion() < 27 ? "--validate=false" : "--validate=true";
-  ASSERT_TRUE(RealFileSystem().write(file, map + "one}\n"));
-  EXPECT_THAT(said({"apply", validate, "-f", file}), HasSubstr("configmap/m created"));
-  ASSERT_TRUE(RealFileSystem().write(file, map + "two}\n"));
-  EXPECT_THAT(said({"apply", validate, "-f", file}), HasSubstr("configmap/m configured"));
-  EXPECT_EQ(said({"get", "configmap", "m", "-o", "jsonpath={.data.a}"}), "two");
+class KubectlApplyTest : public KubectlTest {
+ protected:
+  // `kubectl apply -f` of a file with this content.
+  std::vector<std::string> apply(const std::string& content, const std::vector<std::string>& more = {}) {
+    const std::string file = folder_.path() + "/applied.yaml";
+    EXPECT_TRUE(RealFileSystem().write(file, content));
+    // Older ones ask for OpenAPI v2 in protobuf, which is not served, before they send anything.
+    const std::string validate = minorVersion() < 27 ? "--validate=false" : "--validate=true";
+    std::vector<std::string> arguments{"apply", validate, "-f", file};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  static std::string map(const std::string& value) {
+    return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: " + value + "}\n";
+  }
+  std::string value() { return said({"get", "configmap", "m", "-o", "jsonpath={.data.a}"}); }
+};
+
+TEST_F(KubectlApplyTest, AppliesAFileTwice) {
+  EXPECT_THAT(said(apply(map("one"))), HasSubstr("configmap/m created"));
+  EXPECT_THAT(said(apply(map("one"))), HasSubstr("configmap/m unchanged"));
+  EXPECT_THAT(said(apply(map("two"))), HasSubstr("configmap/m configured"));
+  EXPECT_EQ(value(), "two");
+}
+
+TEST_F(KubectlApplyTest, RemovesWhatTheFileNoLongerSaysAndKeepsWhatOthersWrote) {
+  said(apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: one, b: two}\n"));
+  said({"annotate", "configmap", "m", "note=x"});
+  said(apply(map("one")));
+  EXPECT_EQ(said({"get", "configmap", "m", "-o", "jsonpath={.data}"}), R"({"a":"one"})");
+  EXPECT_EQ(said({"get", "configmap", "m", "-o", "jsonpath={.metadata.annotations.note}"}), "x");
+}
+
+TEST_F(KubectlApplyTest, AppliesOnTheServerAndTellsWhomItWouldOverrule) {
+  EXPECT_THAT(said(apply(map("one"), {"--server-side"})), HasSubstr("configmap/m serverside-applied"));
+  const Said refused = kubectl(apply(map("two"), {"--server-side", "--field-manager=other"}));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.text, HasSubstr("conflict with \"kubectl\": .data.a"));
+  EXPECT_EQ(value(), "one");
+  said(apply(map("two"), {"--server-side", "--field-manager=other", "--force-conflicts"}));
+  EXPECT_EQ(value(), "two");
+}
+
+TEST_F(KubectlApplyTest, WaitsForACustomKindAndAppliesAnObjectOfIt) {
+  EXPECT_THAT(said(apply(R"(apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: probes.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: probes, kind: Probe}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object,
+     properties: {phase: {type: string}}}}}}}
+)")),
+              HasSubstr("created"));
+  EXPECT_THAT(said({"wait", "--for=condition=Established", "crd/probes.example.com", "--timeout=40s"}),
+              HasSubstr("condition met"));
+  const std::string probe = "apiVersion: example.com/v1\nkind: Probe\nmetadata: {name: p}\nspec: {phase: ";
+  EXPECT_THAT(said(apply(probe + "Held}\n")), HasSubstr("probe.example.com/p created"));
+  EXPECT_THAT(said(apply(probe + "Open}\n")), HasSubstr("probe.example.com/p configured"));
+  EXPECT_EQ(said({"get", "probe", "p", "-o", "jsonpath={.spec.phase}"}), "Open");
 }
 
 }  // namespace
