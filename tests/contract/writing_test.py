@@ -1,8 +1,8 @@
 """Creating and replacing: names, conflicts, preconditions, what only the server writes, the status subresource, dry runs,
 and how a refusal reads.
 
-Left out, because neither our programs nor kubectl use it: creating by PUT, fieldValidation=Warn, unknown fields of built-in
-kinds (the local server does not know their schemas).
+Left out, because neither our programs nor kubectl use it: creating by PUT, fieldValidation=Warn, stringData of Secrets, and
+unknown fields of built-in kinds (the local server does not know their schemas).
 """
 import pytest
 
@@ -227,19 +227,6 @@ def test_status_of_a_custom_object_is_written_by_its_own_path_alone(api, our_kin
     assert "labels" not in patched["metadata"]
 
 
-def test_the_status_path_of_a_custom_object_leaves_its_spec_alone(api, our_kinds, ns):
-    jobs = ns.replace("/api/v1", "/apis/kubeflow.org/v1") + "/pytorchjobs"
-    api.create(jobs, {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "j"},
-                      "spec": {"runPolicy": {"suspend": False}}}).ok(201)
-    both = {"spec": {"runPolicy": {"suspend": True}}, "status": {"conditions": [{"type": "Running"}]}}
-    patched = api.patch(f"{jobs}/j/status", both).ok()
-    assert patched["spec"] == {"runPolicy": {"suspend": False}} and patched["metadata"]["generation"] == 1
-    patched = api.patch(f"{jobs}/j", {"spec": {"runPolicy": {"suspend": True}}, "status": {"conditions": []}}).ok()
-    assert patched["metadata"]["generation"] == 2
-    assert patched["status"] == {"conditions": [{"type": "Running"}]}
-    assert api.patch(f"{jobs}/j", {"metadata": {"labels": {"a": "1"}}}).ok()["metadata"]["generation"] == 2
-
-
 def test_pods_count_generations_and_nodes_do_not(api, ns, node):
     api.create(f"{ns}/pods", pod("p")).ok(201)
     path = f"{ns}/pods/p"
@@ -277,11 +264,6 @@ def test_a_namespace_is_labelled_with_its_name(api, ns):
     body = api.get(ns).ok()
     assert body["metadata"]["labels"] == {"kubernetes.io/metadata.name": body["metadata"]["name"]}
     assert body["status"]["phase"] == "Active" and body["spec"]["finalizers"] == ["kubernetes"]
-
-
-def test_text_of_a_secret_is_encoded(api, ns):
-    made = api.create(f"{ns}/secrets", {"metadata": {"name": "s"}, "stringData": {"user": "hello"}}).ok(201)
-    assert (made["data"], made["type"]) == ({"user": "aGVsbG8="}, "Opaque") and "stringData" not in made
 
 
 # --- Dry runs ---
