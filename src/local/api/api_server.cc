@@ -39,7 +39,8 @@ Outcome<> checkPatchOptions(const kube::ApiRequest& request) {
     return refuse(invalid(kOptions, "", {requiredValue("fieldManager", "is required for apply patch")}));
   }
   if (!applies && !queryValue(request.query, "force").empty()) {
-    return refuse(invalid(kOptions, "", {forbiddenValue("force", "may not be specified for non-apply patch")}));
+    return refuse(
+        invalid(kOptions, "", {forbiddenValue("force", "may not be specified for non-apply patch")}));
   }
   return {};
 }

@@ -40,8 +40,8 @@ class ApiServer {
 
   // Everything but watches. The path's query is `request.query`; the field manager is its fieldManager.
   Answer call(const kube::ApiRequest& request);
-  // `signal` is raised when there is something to poll: also that the version to begin from is no longer known. The watch
-  // must be gone before the server.
+  // `signal` is raised when there is something to poll: also that the version to begin from is no longer
+  // known. The watch must be gone before the server.
   Outcome<std::unique_ptr<Watch>> watch(const std::string& path, const Query& query, Signal& signal);
 
   // Where the text of `pods/NAME/log` comes from; must outlive the server. Until then logs are 503.

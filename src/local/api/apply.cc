@@ -42,7 +42,8 @@ FieldSet withKeys(FieldSet kept, const std::string& step) {
 // Takes out of `value` what `last` names, unless something of it is in `kept`.
 void prune(Json& value, const FieldSet& last, const FieldSet& kept, const Ownership& ownership) {
   const std::vector<Part> parts = ownership.partsOf(value);
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {  // from the end: places before stay as they are
+  for (auto part = parts.rbegin(); part != parts.rend();
+       ++part) {  // from the end: places before stay as they are
     const FieldSet* wanted = fieldsBelow(last, part->step);
     const FieldSet* still = fieldsBelow(kept, part->step);
     if (!wanted) {
@@ -68,7 +69,8 @@ std::string printedManager(const Json& entry) {
   if (const std::string subresource = findString(entry, "subresource"); !subresource.empty()) {
     text += " with subresource " + toText(Json(subresource));
   }
-  return findString(entry, "operation") == "Update" ? text + " using " + findString(entry, "apiVersion") : text;
+  return findString(entry, "operation") == "Update" ? text + " using " + findString(entry, "apiVersion")
+                                                    : text;
 }
 
 Refusal applyConflict(const std::map<std::string, std::vector<std::string>>& conflicts) {
@@ -84,9 +86,9 @@ Refusal applyConflict(const std::map<std::string, std::vector<std::string>>& con
       single = "conflict with " + manager + ": " + field;
     }
   }
-  const std::string message = causes.size() == 1
-                                  ? "Apply failed with 1 conflict: " + single
-                                  : "Apply failed with " + std::to_string(causes.size()) + " conflicts: " + list;
+  const std::string message =
+      causes.size() == 1 ? "Apply failed with 1 conflict: " + single
+                         : "Apply failed with " + std::to_string(causes.size()) + " conflicts: " + list;
   return {409, "Conflict", message, JsonObject{{"causes", std::move(causes)}}, std::nullopt};
 }
 

@@ -24,8 +24,10 @@ class ApplyTest : public ApiServerTest {
   Answer applyMap(const std::string& members, const std::string& manager, const std::string& query = "") {
     return apply(kMap, R"({"apiVersion":"v1","kind":"ConfigMap",)" + members + "}", manager, query);
   }
-  Answer applyNode(const std::string& members, const std::string& manager, const std::string& subresource = "") {
-    return apply("/api/v1/nodes/a" + subresource, R"({"apiVersion":"v1","kind":"Node",)" + members + "}", manager);
+  Answer applyNode(const std::string& members, const std::string& manager,
+                   const std::string& subresource = "") {
+    return apply("/api/v1/nodes/a" + subresource, R"({"apiVersion":"v1","kind":"Node",)" + members + "}",
+                 manager);
   }
   // What the manager owns by applying.
   static Json applied(const Json& object, const std::string& manager) {
@@ -58,7 +60,8 @@ TEST_F(ApplyTest, ChangesNothingWhenNothingIsNew) {
 TEST_F(ApplyTest, SharesAFieldThatTwoWantAlike) {
   const Json first = applyMap(kOneField, "one").body;
   const Json shared = applyMap(kOneField, "two").body;
-  EXPECT_NE(findString(shared, "metadata", "resourceVersion"), findString(first, "metadata", "resourceVersion"));
+  EXPECT_NE(findString(shared, "metadata", "resourceVersion"),
+            findString(first, "metadata", "resourceVersion"));
   EXPECT_EQ(applied(shared, "one"), applied(shared, "two"));
 
   const Json left = applyMap(R"("metadata":{"name":"m"})", "one").body;
@@ -71,9 +74,10 @@ TEST_F(ApplyTest, NamesWhomItWouldTakeAFieldFrom) {
   ASSERT_EQ(applyMap(R"("data":{"y":"1"})", "one").status, 200);
   const Answer refused = applyMap(R"("data":{"x":"2","y":"2"})", "two");
   EXPECT_EQ(refused.status, 409);
-  EXPECT_EQ(findString(refused.body, "message"),
-            "Apply failed with 2 conflicts: conflicts with \"one\":\n- .data.y\nconflicts with \"test\" using "
-            "v1:\n- .data.x");
+  EXPECT_EQ(
+      findString(refused.body, "message"),
+      "Apply failed with 2 conflicts: conflicts with \"one\":\n- .data.y\nconflicts with \"test\" using "
+      "v1:\n- .data.x");
   EXPECT_EQ(refused.body.at("details").at("causes").as_array()[0],
             json(R"({"reason":"FieldManagerConflict","message":"conflict with \"one\"","field":".data.y"})"));
 }
@@ -86,8 +90,11 @@ TEST_F(ApplyTest, TakesByForce) {
 }
 
 TEST_F(ApplyTest, TakesAwayWhatNobodyWantsAnyMore) {
-  ASSERT_EQ(applyMap(R"("metadata":{"name":"m","finalizers":["a.io/one"],"labels":{"k":"v"}},"data":{"x":"1"})", "one").status,
-            201);
+  ASSERT_EQ(
+      applyMap(R"("metadata":{"name":"m","finalizers":["a.io/one"],"labels":{"k":"v"}},"data":{"x":"1"})",
+               "one")
+          .status,
+      201);
   ASSERT_EQ(applyMap(R"("metadata":{"finalizers":["a.io/two"]})", "two").status, 200);
   const Json left = applyMap(R"("data":{"x":"1"})", "one").body;
   EXPECT_EQ(left.at("metadata").at("finalizers"), json(R"(["a.io/two"])"));
@@ -102,15 +109,19 @@ TEST_F(ApplyTest, MergesListsByTheirKeys) {
   ASSERT_EQ(applyNode(disk, "disk", "/status").status, 200);
   const Json both = applyNode(neuron, "neuron", "/status").body;
   EXPECT_EQ(both.at("status").at("conditions").as_array().size(), 2u);
-  EXPECT_EQ(applied(both, "neuron"),
-            json(R"({"f:status":{"f:conditions":{"k:{\"type\":\"Neuron\"}":{".":{},"f:type":{},"f:status":{}}}}})"));
+  EXPECT_EQ(
+      applied(both, "neuron"),
+      json(
+          R"({"f:status":{"f:conditions":{"k:{\"type\":\"Neuron\"}":{".":{},"f:type":{},"f:status":{}}}}})"));
   const Json left = applyNode(R"("status":{})", "neuron", "/status").body;
   EXPECT_EQ(left.at("status").at("conditions"), json(R"([{"type":"Disk","status":"True"}])"));
 }
 
 TEST_F(ApplyTest, KeepsTheKeyOfAnElementThatAnotherStillWrites) {
   createNode("a");
-  ASSERT_EQ(applyNode(R"("status":{"conditions":[{"type":"Disk","status":"True"}]})", "one", "/status").status, 200);
+  ASSERT_EQ(
+      applyNode(R"("status":{"conditions":[{"type":"Disk","status":"True"}]})", "one", "/status").status,
+      200);
   ASSERT_EQ(patch("/api/v1/nodes/a/status", R"({"status":{"conditions":[{"type":"Disk","reason":"R"}]}})",
                   kube::Body::kStrategicMergePatch, "two")
                 .status,
@@ -128,7 +139,8 @@ TEST_F(ApplyTest, OwnsTaintsAsAWhole) {
 
 TEST_F(ApplyTest, TellsElementsApartByAllTheirKeysAndDefaults) {
   const std::string path = "/api/v1/namespaces/default/services/s";
-  const std::string head = R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"ports":[{"port":53)";
+  const std::string head =
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"ports":[{"port":53)";
   const Json made = apply(path, head + R"(},{"port":53,"protocol":"UDP"}]}})", "one").body;
   EXPECT_EQ(applied(made, "one"), json(R"({"f:spec":{"f:ports":{
       "k:{\"port\":53,\"protocol\":\"TCP\"}":{".":{},"f:port":{}},
@@ -151,14 +163,17 @@ TEST_F(ApplyTest, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(applyMap(R"("data":{})", "one").status, 400) << "no name for what is not there";
   EXPECT_EQ(apply(kMap, R"({"metadata":{"name":"m"}})", "one").status, 400) << "of which kind?";
   EXPECT_EQ(applyMap(R"("metadata":{"name":"m","managedFields":[]})", "one").status, 400);
-  EXPECT_EQ(apply(std::string(kMap) + "/status", R"({"apiVersion":"v1","kind":"ConfigMap"})", "one").status, 404);
-  EXPECT_EQ(applyNode(R"("metadata":{"name":"a"})", "one", "/status").status, 404) << "a status does not make an object";
+  EXPECT_EQ(apply(std::string(kMap) + "/status", R"({"apiVersion":"v1","kind":"ConfigMap"})", "one").status,
+            404);
+  EXPECT_EQ(applyNode(R"("metadata":{"name":"a"})", "one", "/status").status, 404)
+      << "a status does not make an object";
   createNode("a");
-  EXPECT_EQ(server_.call({.method = "PATCH",
-                          .path = "/api/v1/nodes/a",
-                          .query = {{"force", "true"}},
-                          .kind = kube::Body::kMergePatch,
-                          .body = json("{}")})
+  EXPECT_EQ(server_
+                .call({.method = "PATCH",
+                       .path = "/api/v1/nodes/a",
+                       .query = {{"force", "true"}},
+                       .kind = kube::Body::kMergePatch,
+                       .body = json("{}")})
                 .status,
             422);
 }
@@ -167,7 +182,8 @@ TEST_F(ApplyTest, GuardsByTheVersionThatWasRead) {
   const Json made = applyMap(kOneField, "one").body;
   const std::string version = findString(made, "metadata", "resourceVersion");
   const auto at = [&](const std::string& value) {
-    return applyMap(R"("metadata":{"name":"m","resourceVersion":")" + version + R"("},"data":{"x":")" + value + R"("})",
+    return applyMap(R"("metadata":{"name":"m","resourceVersion":")" + version + R"("},"data":{"x":")" +
+                        value + R"("})",
                     "one")
         .status;
   };

@@ -71,7 +71,8 @@ class CrdTest : public ApiServerTest {
     ASSERT_EQ(create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kWidgets).status, 201);
   }
   Answer widget(const std::string& spec, const std::string& query = "fieldManager=test") {
-    const std::string head = R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-"},"spec":)";
+    const std::string head =
+        R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-"},"spec":)";
     return create(kWidgetsPath, head + spec + "}", query);
   }
   // The message about the only wrong field.
@@ -219,8 +220,14 @@ TEST_F(CrdTest, WantsToBeToldWhatAnObjectIs) {
 
 TEST_F(CrdTest, FindsDoubledElementsOfSetsAndMaps) {
   Json definition = json(kWidgets);
-  JsonObject& spec = definition.at("spec").as_object()["versions"].as_array()[0].at("schema").at("openAPIV3Schema")
-                         .at("properties").at("spec").as_object();
+  JsonObject& spec = definition.at("spec")
+                         .as_object()["versions"]
+                         .as_array()[0]
+                         .at("schema")
+                         .at("openAPIV3Schema")
+                         .at("properties")
+                         .at("spec")
+                         .as_object();
   spec["properties"].as_object()["items"].as_object()["x-kubernetes-list-type"] = "map";
   spec["properties"].as_object()["items"].as_object()["x-kubernetes-list-map-keys"] = JsonArray{"id"};
   definition.at("metadata").as_object()["resourceVersion"] =

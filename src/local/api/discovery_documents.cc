@@ -68,9 +68,10 @@ JsonObject aggregatedResource(const Kind& kind) {
   JsonArray subresources;
   for (const std::string& name : kind.subresources) {
     const JsonObject below = subresourceEntry(kind, name);
-    subresources.push_back(JsonObject{{"subresource", name},
-                                      {"responseKind", aggregatedKind(below, resource.group, resource.version)},
-                                      {"verbs", below.at("verbs")}});
+    subresources.push_back(
+        JsonObject{{"subresource", name},
+                   {"responseKind", aggregatedKind(below, resource.group, resource.version)},
+                   {"verbs", below.at("verbs")}});
   }
   result["subresources"] = std::move(subresources);
   return result;
@@ -217,7 +218,8 @@ std::optional<Json> KindTable::aggregated(std::string_view path) const {
       versions.push_back(
           JsonObject{{"version", version}, {"resources", std::move(resources)}, {"freshness", "Current"}});
     }
-    groups.push_back(JsonObject{{"metadata", JsonObject{{"name", group}}}, {"versions", std::move(versions)}});
+    groups.push_back(
+        JsonObject{{"metadata", JsonObject{{"name", group}}}, {"versions", std::move(versions)}});
   }
   return JsonObject{{"kind", "APIGroupDiscoveryList"},
                     {"apiVersion", "apidiscovery.k8s.io/v2"},

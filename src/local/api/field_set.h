@@ -1,5 +1,5 @@
-// Sets of fields of an object, as trees in fieldsV1's own form: a member for each step below, "." for "this part itself",
-// and {} for a part that is owned as a whole.
+// Sets of fields of an object, as trees in fieldsV1's own form: a member for each step below, "." for "this
+// part itself", and {} for a part that is owned as a whole.
 #pragma once
 
 #include <string>

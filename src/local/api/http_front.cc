@@ -58,10 +58,10 @@ Outcome<kube::Body> bodyKind(const HttpRequest& request) {
       return kind;
     }
   }
-  return refuse(unsupportedMediaType(request.method == "PATCH"
-                                         ? "application/json-patch+json, application/merge-patch+json, "
-                                           "application/strategic-merge-patch+json, application/apply-patch+yaml"
-                                         : "application/json"));
+  return refuse(unsupportedMediaType(
+      request.method == "PATCH" ? "application/json-patch+json, application/merge-patch+json, "
+                                  "application/strategic-merge-patch+json, application/apply-patch+yaml"
+                                : "application/json"));
 }
 
 // What is applied is YAML, of which JSON is a part.
@@ -71,7 +71,8 @@ Result<Json> parseBody(kube::Body kind, const std::string& text) {
   }
   MAINSTAY_ASSIGN(auto documents, parseYaml(text, "body"));
   if (documents.size() != 1) {
-    return fail(Code::kInvalidArgument, "one document is expected, and there are " + std::to_string(documents.size()));
+    return fail(Code::kInvalidArgument,
+                "one document is expected, and there are " + std::to_string(documents.size()));
   }
   return std::move(documents.front().value);
 }

@@ -132,7 +132,8 @@ TEST_F(HttpFrontTest, TellsAllOfDiscoveryAtOnceWhenAsked) {
   const Json document = *parseJson(core.body);
   EXPECT_EQ(findString(document, "kind"), "APIGroupDiscoveryList");
   EXPECT_EQ(document.at("items").as_array().size(), 1u);
-  EXPECT_EQ(findString(*parseJson(send("GET", "/apis", "", {{"Accept", type}}).body), "kind"), "APIGroupDiscoveryList");
+  EXPECT_EQ(findString(*parseJson(send("GET", "/apis", "", {{"Accept", type}}).body), "kind"),
+            "APIGroupDiscoveryList");
   EXPECT_EQ(findString(*parseJson(send("GET", "/apis").body), "kind"), "APIGroupList");
 }
 

@@ -35,7 +35,8 @@ void withoutVersionAndTimes(Json& object) {
 }  // namespace
 
 bool isWriters(const Json& entry, const FieldWriter& writer) {
-  return findString(entry, "manager") == writer.manager && findString(entry, "operation") == operationOf(writer) &&
+  return findString(entry, "manager") == writer.manager &&
+         findString(entry, "operation") == operationOf(writer) &&
          findString(entry, "subresource") == writer.subresource;
 }
 

@@ -15,9 +15,9 @@ struct FieldWriter {
   std::optional<FieldSet> applied{};  // by server-side apply: all that the manager wants
 };
 
-// `after` is about to replace `before` (null for a new object): gives the fields that differ to the writer, or those that
-// are applied, and takes those that differ from every other manager; entries that hold nothing any more go. `after` keeps
-// no managedFields of its own making.
+// `after` is about to replace `before` (null for a new object): gives the fields that differ to the writer,
+// or those that are applied, and takes those that differ from every other manager; entries that hold nothing
+// any more go. `after` keeps no managedFields of its own making.
 void recordFieldWriter(const Kind& kind, const Json& before, Json& after, const FieldWriter& writer);
 
 // Is this entry of managedFields the writer's?

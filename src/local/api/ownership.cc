@@ -10,12 +10,17 @@
 namespace mainstay::local {
 namespace {
 
-// Maps of built-in kinds that are one piece: `structType=atomic` and `mapType=atomic` of k8s.io/api v0.34, for the kinds
-// that are served here. "[]" is an element of a list.
+// Maps of built-in kinds that are one piece: `structType=atomic` and `mapType=atomic` of k8s.io/api v0.34,
+// for the kinds that are served here. "[]" is an element of a list.
 constexpr std::array<std::string_view, 16> kAtomicMaps = {
-    "selector",         "labelSelector",  "nodeSelector", "namespaceSelector",   "fieldRef",   "resourceFieldRef",
-    "secretKeyRef",     "configMapKeyRef", "involvedObject", "related",          "targetRef",  "claimRef",
-    "ownerReferences[]", "imagePullSecrets[]", "preference", "requiredDuringSchedulingIgnoredDuringExecution"};
+    "selector",          "labelSelector",
+    "nodeSelector",      "namespaceSelector",
+    "fieldRef",          "resourceFieldRef",
+    "secretKeyRef",      "configMapKeyRef",
+    "involvedObject",    "related",
+    "targetRef",         "claimRef",
+    "ownerReferences[]", "imagePullSecrets[]",
+    "preference",        "requiredDuringSchedulingIgnoredDuringExecution"};
 
 // Lists whose elements a second key tells apart: `listMapKey`, beside the one key of strategic merge.
 std::optional<std::string> secondKeyOf(std::string_view field) {

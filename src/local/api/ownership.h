@@ -1,5 +1,5 @@
-// What of an object is owned, merged and replaced as one piece: a member of a map, an element of a list, or the whole
-// map or list. Built-in kinds say it in tables, custom kinds in their schemas.
+// What of an object is owned, merged and replaced as one piece: a member of a map, an element of a list, or
+// the whole map or list. Built-in kinds say it in tables, custom kinds in their schemas.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ class Ownership {
   // Of whole objects of the kind, which outlives this.
   static Ownership of(const Kind& kind);
 
-  // The parts of `value` that are owned one by one; none when it is owned as a whole. What only the server writes and
-  // members that are null are not among them. The parts point into `value`.
+  // The parts of `value` that are owned one by one; none when it is owned as a whole. What only the server
+  // writes and members that are null are not among them. The parts point into `value`.
   std::vector<Part> partsOf(const Json& value) const;
   bool isWhole(const Json& value) const;
 
@@ -40,7 +40,8 @@ class Ownership {
   Place place_;
   bool builtIn_;
   const Json* schema_;  // of a custom kind; null where it says nothing
-  std::string field_;   // the name under which built-in tables know it; an element has that of its list and "[]"
+  std::string
+      field_;  // the name under which built-in tables know it; an element has that of its list and "[]"
 };
 
 struct Part {

@@ -113,7 +113,8 @@ TEST(JsonPatchTest, RefusesWhatDoesNotApply) {
 }
 
 TEST(JsonPatchTest, ReplacesAMemberThatIsNotThere) {
-  EXPECT_EQ(jsonPatched(R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])"), parsed(R"({"a":1,"b":2})"));
+  EXPECT_EQ(jsonPatched(R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])"),
+            parsed(R"({"a":1,"b":2})"));
   EXPECT_EQ(jsonPatched(R"({"a":[]})", R"([{"op":"replace","path":"/a/0","value":2}])"), Json(422));
 }
 

@@ -26,7 +26,8 @@ void keepServersMetadata(const Json& before, Json& after) {
 }
 
 std::string patchTypes(bool custom) {
-  const std::string common = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+  const std::string common =
+      "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
   return custom ? common : common + ", application/strategic-merge-patch+json";
 }
 
@@ -107,12 +108,13 @@ Outcome<> Registry::checkNamespaceOpen(const Target& target) const {
     return refuse(notFound(kinds_.find("", "v1", "namespaces")->resource, target.ns));
   }
   if (isDeleting(*ns)) {
-    const std::string why = "unable to create new content in namespace " + target.ns + " because it is being terminated";
+    const std::string why =
+        "unable to create new content in namespace " + target.ns + " because it is being terminated";
     Refusal refusal = forbidden(target.kind->resource, target.name, why);
-    refusal.details["causes"] = JsonArray{
-        JsonObject{{"reason", "NamespaceTerminating"},
-                   {"message", "namespace " + target.ns + " is being terminated"},
-                   {"field", "metadata.namespace"}}};
+    refusal.details["causes"] =
+        JsonArray{JsonObject{{"reason", "NamespaceTerminating"},
+                             {"message", "namespace " + target.ns + " is being terminated"},
+                             {"field", "metadata.namespace"}}};
     return refuse(std::move(refusal));
   }
   return {};

@@ -18,8 +18,9 @@ namespace mainstay::local {
 struct WriteOptions {
   std::string manager;  // field manager; "" = "unknown"
   bool dryRun = false;  // answer as if, store nothing
-  bool strict = false;  // fieldValidation=Strict: unknown fields of custom kinds are refused instead of pruned
-  bool force = false;   // of server-side apply: take what others own
+  bool strict =
+      false;           // fieldValidation=Strict: unknown fields of custom kinds are refused instead of pruned
+  bool force = false;  // of server-side apply: take what others own
 };
 
 struct DeleteOptions {
@@ -65,7 +66,8 @@ class Registry {
   Outcome<std::string> nameFor(const Target& target, const Json& object);
   Outcome<ObjectPtr> existing(const Target& target) const;
   FieldWriter writerOf(const WriteOptions& options, const std::string& subresource) const;
-  Outcome<Json> createBy(const FieldWriter& writer, const Target& target, Json object, const WriteOptions& options);
+  Outcome<Json> createBy(const FieldWriter& writer, const Target& target, Json object,
+                         const WriteOptions& options);
   Outcome<Json> replaceBy(const FieldWriter& writer, const Target& target, const Json& before, Json after,
                           const WriteOptions& options);
   Outcome<> conform(const Target& target, const Json* before, Json& object, bool strict) const;

@@ -79,7 +79,8 @@ Outcome<std::vector<FieldTerm>> parseFieldSelector(const api::Resource& resource
 Outcome<> checkLabels(const api::LabelSelector& selector) {
   for (const api::LabelRequirement& requirement : selector.requirements) {
     if (!isQualifiedName(requirement.key)) {
-      return refuse(badRequest("unable to parse requirement: \"" + requirement.key + "\" is no key of a label"));
+      return refuse(
+          badRequest("unable to parse requirement: \"" + requirement.key + "\" is no key of a label"));
     }
     for (const std::string& value : requirement.values) {
       if (!isLabelValue(value)) {

@@ -235,7 +235,8 @@ TableColumn pairsColumn(std::string name, int priority, std::string path) {
     const auto found = findByPath(object, path);
     if (!found.empty() && found.front()->is_object()) {
       for (const auto& [key, value] : found.front()->get_object()) {
-        const std::string pair = std::string(key) + "=" + (value.is_string() ? std::string(value.get_string()) : "");
+        const std::string pair =
+            std::string(key) + "=" + (value.is_string() ? std::string(value.get_string()) : "");
         text += (text.empty() ? "" : ",") + pair;
       }
     }
