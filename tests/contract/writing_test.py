@@ -6,7 +6,7 @@ unknown fields of built-in kinds (the local server does not know their schemas).
 """
 import pytest
 
-from client import NAMESPACES, NODES, RECOVERIES, config_map, eventually, pod, recovery, unique
+from client import NAMESPACES, NODES, RECOVERIES, STRATEGIC_PATCH, config_map, pod, recovery, unique
 
 LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "leader"},
          "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": "2026-11-30T10:00:00.000000Z"}}
@@ -140,7 +140,7 @@ def test_an_event_is_counted_up_by_a_patch(api, ns):
              "involvedObject": {"kind": "Pod", "name": "p", "namespace": namespace}}
     api.create(f"{ns}/events", event).ok(201)
     patched = api.patch(f"{ns}/events/e", {"count": 2, "lastTimestamp": "2026-11-30T10:01:00Z"},
-                        kind="application/strategic-merge-patch+json").ok()
+                        STRATEGIC_PATCH).ok()
     assert (patched["count"], patched["firstTimestamp"], patched["lastTimestamp"]) == (
         2, "2026-11-30T10:00:00Z", "2026-11-30T10:01:00Z")
     assert patched["source"] == {"component": "c", "host": "h"}
@@ -158,7 +158,7 @@ def test_who_writes_with_an_old_version_loses(api, ns):
     assert body["details"] == {"name": "a", "kind": "configmaps"}
     stale = {"metadata": {"resourceVersion": old["metadata"]["resourceVersion"]}, "data": {"n": "4"}}
     api.patch(path, stale).refused(409, "Conflict")
-    api.patch(path, stale, kind="application/strategic-merge-patch+json").refused(409, "Conflict")
+    api.patch(path, stale, STRATEGIC_PATCH).refused(409, "Conflict")
     assert api.get(path).ok()["data"] == {"n": "2"}
 
 
@@ -232,7 +232,7 @@ def test_pods_count_generations_and_nodes_do_not(api, ns, node):
     assert api.get(path).ok()["metadata"]["generation"] == 1
     assert api.patch(f"{path}/status", {"status": {"phase": "Running"}}).ok()["metadata"]["generation"] == 1
     longer = {"spec": {"containers": [{"name": "main", "image": "example.com/main:2"}]}}
-    assert api.patch(path, longer, kind="application/strategic-merge-patch+json").ok()["metadata"]["generation"] == 2
+    assert api.patch(path, longer, STRATEGIC_PATCH).ok()["metadata"]["generation"] == 2
     assert "generation" not in api.patch(node, {"spec": {"unschedulable": True}}).ok()["metadata"]
 
 

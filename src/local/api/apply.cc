@@ -107,6 +107,13 @@ void restrictWanted(const Kind& kind, const std::string& subresource, Json& want
     copyMember(allowed, wanted, key);
   }
   members = std::move(allowed);
+  JsonObject& metadata = metadataOf(wanted);
+  metadata.erase("finalizers");
+  metadata.erase("ownerReferences");
+  if (kind.custom) {
+    metadata.erase("labels");
+    metadata.erase("annotations");
+  }
 }
 
 Outcome<Json> applyWanted(const Kind& kind, const Json& before, const Json& wanted, const FieldWriter& writer,

@@ -10,7 +10,7 @@
 
 namespace mainstay::local {
 
-// What a request through `subresource` may want at all: the rest is taken out.
+// Takes out of `wanted` what a request through `subresource` may not want, as restrictToScope (defaults.h) does.
 void restrictWanted(const Kind& kind, const std::string& subresource, Json& wanted);
 
 // The object after `wanted` was applied to `before`, its managedFields not yet written. `writer.applied`

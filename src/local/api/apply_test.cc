@@ -189,6 +189,7 @@ TEST_F(ApplyTest, GuardsByTheVersionThatWasRead) {
   };
   EXPECT_EQ(at("2"), 200);
   EXPECT_EQ(at("3"), 409);
+  EXPECT_EQ(applyMap(R"("metadata":{"name":"m","uid":"another"},"data":{"x":"4"})", "one").status, 409);
 }
 
 }  // namespace

@@ -17,10 +17,11 @@ class Ownership {
   // Of whole objects of the kind, which outlives this.
   static Ownership of(const Kind& kind);
 
-  // The parts of `value` that are owned one by one; none when it is owned as a whole. What only the server
-  // writes and members that are null are not among them. The parts point into `value`.
-  std::vector<Part> partsOf(const Json& value) const;
+  // Is `value` owned as one piece, a scalar for example?
   bool isWhole(const Json& value) const;
+  // The parts that are owned one by one, which point into `value`; none when it is whole. What only the server
+  // writes and members that are null are not among them.
+  std::vector<Part> partsOf(const Json& value) const;
 
  private:
   enum class Place { kRoot, kMetadata, kInside };
@@ -40,8 +41,7 @@ class Ownership {
   Place place_;
   bool builtIn_;
   const Json* schema_;  // of a custom kind; null where it says nothing
-  std::string
-      field_;  // the name under which built-in tables know it; an element has that of its list and "[]"
+  std::string field_;   // its name in the built-in tables; an element has that of its list and "[]"
 };
 
 struct Part {

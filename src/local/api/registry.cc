@@ -25,6 +25,16 @@ void keepServersMetadata(const Json& before, Json& after) {
   metadataOf(after).erase("selfLink");
 }
 
+Outcome<> checkApplied(const Json& wanted) {
+  if (findString(wanted, "kind").empty() || findString(wanted, "apiVersion").empty()) {
+    return refuse(badRequest("an applied object says its kind and apiVersion"));
+  }
+  if (find(wanted, "metadata", "managedFields")) {
+    return refuse(badRequest("metadata.managedFields must be nil"));
+  }
+  return {};
+}
+
 std::string patchTypes(bool custom) {
   const std::string common =
       "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
@@ -217,7 +227,7 @@ Outcome<Json> Registry::patch(const Target& target, kube::Body type, const Json&
     return refuse(unsupportedMediaType(patchTypes(target.kind->custom)));
   }
   const std::string uid = findString(after, "metadata", "uid");
-  if (uid != findString(*before, "metadata", "uid")) {
+  if (!uid.empty() && uid != findString(*before, "metadata", "uid")) {
     return refuse(invalid(target.kind->resource, target.name,
                           {invalidText("metadata.uid", uid, "field is immutable")}));
   }
@@ -226,12 +236,7 @@ Outcome<Json> Registry::patch(const Target& target, kube::Body type, const Json&
 
 Outcome<Json> Registry::apply(const Target& target, Json wanted, const WriteOptions& options) {
   const Kind& kind = *target.kind;
-  if (findString(wanted, "kind").empty() || findString(wanted, "apiVersion").empty()) {
-    return refuse(badRequest("an applied object says its kind and apiVersion"));
-  }
-  if (find(wanted, "metadata", "managedFields")) {
-    return refuse(badRequest("metadata.managedFields must be nil"));
-  }
+  MAINSTAY_TRY(checkApplied(wanted));
   MAINSTAY_TRY(checkEnvelope(target, wanted));
   restrictWanted(kind, target.subresource, wanted);
   FieldWriter writer = writerOf(options, target.subresource);
@@ -247,12 +252,10 @@ Outcome<Json> Registry::apply(const Target& target, Json wanted, const WriteOpti
   if (!before) {
     return createBy(writer, target, std::move(wanted), options);
   }
-  const Json present = presentAs(kind, *before);
-  MAINSTAY_ASSIGN(Json after, applyWanted(kind, present, wanted, writer, options.force));
-  for (const char* guard : {"uid", "resourceVersion"}) {
-    if (const Json* value = find(wanted, "metadata", guard)) {
-      metadataOf(after)[guard] = *value;
-    }
+  MAINSTAY_TRY(checkUid(target, *before, findString(wanted, "metadata", "uid")));
+  MAINSTAY_ASSIGN(Json after, applyWanted(kind, presentAs(kind, *before), wanted, writer, options.force));
+  if (const Json* guard = find(wanted, "metadata", "resourceVersion")) {
+    metadataOf(after)["resourceVersion"] = *guard;
   }
   return replaceBy(writer, target, *before, std::move(after), options);
 }
