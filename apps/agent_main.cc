@@ -17,12 +17,12 @@ namespace {
 
 constexpr int kBadInput = 2;
 
-// Serves on `port` unless it is off.
-Result<std::unique_ptr<HttpServer>> serve(const std::string& address, int port, HttpServer::Handler handler) {
-  if (port <= 0) {
+// Serves unless the port is off.
+Result<std::unique_ptr<HttpServer>> serve(const HttpServerOptions& options, HttpServer::Handler handler) {
+  if (options.port <= 0) {
     return nullptr;
   }
-  return HttpServer::listen({.address = address, .port = port}, std::move(handler));
+  return HttpServer::listen(options, std::move(handler));
 }
 
 Result<> runAgent(const agent::Options& options) {
@@ -58,11 +58,9 @@ Result<> runAgent(const agent::Options& options) {
         std::make_unique<agent::KmsgReader>(std::move(open), agent::monotonicTime), clock, signal);
   };
 
-  // The status server is part of the Kubernetes exporter, as in node-problem-detector.
-  const int statusPort = options.enableK8sExporter ? options.port : 0;
-  MAINSTAY_ASSIGN(const auto status, serve(options.address, statusPort, statusHandler(board, clock)));
+  MAINSTAY_ASSIGN(const auto status, serve(agent::statusServer(options), statusHandler(board, clock)));
   MAINSTAY_ASSIGN(const auto exposition,
-                  serve(options.prometheusAddress, options.prometheusPort, agent::metricsHandler(metrics)));
+                  serve(agent::metricsServer(options), agent::metricsHandler(metrics)));
   RealDriver driver(clock);
   driver.start(std::make_shared<agent::Agent>(std::move(parts), now));
   logInfo("started", {{"version", MAINSTAY_VERSION}, {"node", agent::nodeName(options, environmentOf)}});

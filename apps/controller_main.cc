@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/metrics.h"
+#include "cloud/aws/aws_provider.h"
 #include "cloud/local/local_provider.h"
 #include "cloud/testing.h"
 #include "jobs/controller.h"
@@ -33,7 +34,9 @@ struct Options {
   kube::LeaderElector::Options lease;
   std::string metricsAddress = "127.0.0.1";
   int metricsPort = 0;
+  TlsFiles tls;
   std::string localCloud;
+  cloud::aws::AwsProviderOptions aws;
   std::string logFormat = "logfmt";
   std::string logLevel = "info";
 };
@@ -50,8 +53,19 @@ void addFlags(Flags& flags, Options& options) {
       .add("lease-retry-period", options.lease.retryPeriod, "how often the lease is renewed, or asked for")
       .add("metrics-address", options.metricsAddress, "address of the metrics server")
       .add("metrics-port", options.metricsPort, "port of the metrics server; 0 is off")
+      .add("tls-cert-file", options.tls.certificate,
+           "certificate (PEM, with its chain) of the metrics server, read again when it changes; empty: "
+           "plain text")
+      .add("tls-private-key-file", options.tls.key, "its private key (PEM)")
+      .add("tls-client-ca-file", options.tls.clientCa,
+           "certificate authority (PEM) whose clients the metrics server lets in, probes of /healthz too; "
+           "empty: "
+           "everybody")
       .add("local-cloud", options.localCloud,
-           "URL of the local cluster's cloud, for policies with provider: local")
+           "URL of the local cluster's cloud, for policies with provider: local; such a controller reaches "
+           "no other")
+      .add("aws-respect-grace-period", options.aws.respectGracePeriod,
+           "leave an instance alone until its group's health check grace period is over (provider: aws)")
       .addChoice("log-format", options.logFormat, {"logfmt", "json"}, "form of the log on standard error")
       .addChoice("log-level", options.logLevel, {"debug", "info", "warning", "error"},
                  "least level that is logged");
@@ -71,14 +85,17 @@ Result<kube::Config> apiConfig(const Options& options, const FileSystem& files) 
   return kube::chooseConfig(files, choice);
 }
 
-// The providers that policies may name. Both addresses are loopback: `provider: local` never acts on a real
-// cluster.
-Result<std::unique_ptr<cloud::Provider>> localCloud(const std::string& url, const std::string& apiServer) {
-  if (url.empty()) {
-    return nullptr;
+// The provider that policies may name. Both addresses of the local one are loopback: `provider: local` never acts on a
+// real cluster. AWS is asked for nothing until a policy names it.
+Result<std::unique_ptr<cloud::Provider>> chooseCloud(const Options& options, const std::string& apiServer,
+                                                     const FileSystem& files, const Clock& clock,
+                                                     std::stop_token stop) {
+  if (options.localCloud.empty()) {
+    return std::make_unique<cloud::aws::AwsProvider>(
+        cloud::aws::realSurroundings(environmentOf, files, clock, std::move(stop)), options.aws);
   }
   MAINSTAY_TRY(cloud::LocalProvider::create(apiServer));
-  MAINSTAY_ASSIGN(auto provider, cloud::LocalProvider::create(url));
+  MAINSTAY_ASSIGN(auto provider, cloud::LocalProvider::create(options.localCloud));
   return provider;
 }
 
@@ -86,15 +103,20 @@ Result<std::unique_ptr<HttpServer>> serveMetrics(const Options& options, const M
   if (options.metricsPort <= 0) {
     return nullptr;
   }
-  return HttpServer::listen({.address = options.metricsAddress, .port = options.metricsPort},
-                            [&metrics](const HttpRequest& request, HttpReply& reply) {
-                              const bool known = request.target == "/metrics" || request.target == "/healthz";
-                              reply.send({known ? 200 : 404,
-                                          {{"Content-Type", "text/plain; version=0.0.4"}},
-                                          request.target == "/metrics" ? metrics.text()
-                                          : known                      ? "ok\n"
-                                                                       : "not found\n"});
-                            });
+  if (options.tls.certificate.empty() && !(options.tls.key.empty() && options.tls.clientCa.empty())) {
+    return fail(Code::kInvalidArgument,
+                "--tls-private-key-file and --tls-client-ca-file need --tls-cert-file");
+  }
+  return HttpServer::listen(
+      {.address = options.metricsAddress, .port = options.metricsPort, .tls = options.tls},
+      [&metrics](const HttpRequest& request, HttpReply& reply) {
+        const bool known = request.target == "/metrics" || request.target == "/healthz";
+        reply.send({known ? 200 : 404,
+                    {{"Content-Type", "text/plain; version=0.0.4"}},
+                    request.target == "/metrics" ? metrics.text()
+                    : known                      ? "ok\n"
+                                                 : "not found\n"});
+      });
 }
 
 // The doors to the outside, each with the crash point before it that the crash proof asks for.
@@ -106,18 +128,15 @@ struct Doors {
   recovery::Providers providers;
 };
 
-Result<> openDoors(Doors& doors, kube::Api& api, cloud::Provider* provider) {
+Result<> openDoors(Doors& doors, kube::Api& api, cloud::Provider& cloud) {
   doors.api = &api;
+  cloud::Provider* provider = &cloud;
   if (const std::string crashAt = environmentOf(kCrashAtVariable); !crashAt.empty()) {
     MAINSTAY_ASSIGN(doors.crash, CrashPoint::parse(crashAt));
     doors.api = &doors.crashingApi.emplace(api, *doors.crash);
-    if (provider) {
-      provider = &doors.crashingProvider.emplace(*provider, *doors.crash);
-    }
+    provider = &doors.crashingProvider.emplace(cloud, *doors.crash);
   }
-  if (provider) {
-    doors.providers[provider->name()] = provider;
-  }
+  doors.providers[provider->name()] = provider;
   return {};
 }
 
@@ -126,11 +145,13 @@ Result<> runController(Options options) {
   const SteadyWallClock clock;
   const RealFileSystem files;
   MAINSTAY_ASSIGN(kube::Config config, apiConfig(options, files));
-  MAINSTAY_ASSIGN(const auto provider, localCloud(options.localCloud, config.server));
+  std::stop_source stopping;
+  MAINSTAY_ASSIGN(const auto provider,
+                  chooseCloud(options, config.server, files, clock, stopping.get_token()));
   logInfo("using the Kubernetes API", {{"server", config.server}, {"config", config.origin}});
   kube::HttpApi http(std::move(config), files, clock, {.userAgent = "mainstay-controller/" MAINSTAY_VERSION});
   Doors doors;
-  MAINSTAY_TRY(openDoors(doors, http, provider.get()));
+  MAINSTAY_TRY(openDoors(doors, http, *provider));
 
   const std::string host = hostName();
   options.lease.identity = host + "_" + std::to_string(std::random_device()());
@@ -148,6 +169,7 @@ Result<> runController(Options options) {
     driver.start(std::make_shared<kube::Election>(elector, std::vector<Loop*>{nodes.get(), jobs.get()}));
     logInfo("started", {{"version", MAINSTAY_VERSION}, {"identity", options.lease.identity}});
     logInfo("stopping", {{"signal", waitForInterrupt()}});
+    stopping.request_stop();  // a call to AWS under way would hold up the end of its loop
   }
   // Every loop has ended: the next leader need not wait for the lease to run out.
   elector.release();

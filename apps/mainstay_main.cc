@@ -6,7 +6,8 @@
 
 int main(int argc, char** argv) {
   mainstay::cli::Surroundings surroundings;
-  surroundings.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::error_code none;  // no /proc: the commands that start other programs will say that they find none
+  surroundings.programs = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
   surroundings.environment = mainstay::environmentOf;
   return mainstay::cli::run(argc, argv, surroundings);
 }

@@ -14,19 +14,23 @@ seconds() { printf '%dm%02ds' $(($1 / 60)) $(($1 % 60)); }
 build_packages="g++ cmake ninja-build ccache pkg-config libcurl4-openssl-dev libboost-dev libboost-json-dev libre2-dev
   libyaml-cpp-dev libexpected-dev libspdlog-dev libfmt-dev libcli11-dev prometheus-cpp-dev libssl-dev libgtest-dev
   libgmock-dev ca-certificates"
-test_packages="clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 python3 python3-pytest openssl"
+test_packages="clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 python3 python3-pytest python3-yaml openssl"
+# A real cluster on one machine (tests/kubernetes), beside what scripts/parts builds.
+cluster_packages="etcd-server containerd runc buildah containernetworking-plugins dnsmasq-base busybox-static iproute2 binutils gcc
+  libc6-dev util-linux"
 
-# The python that has pytest: the first on PATH, or the distribution's own.
-pytest() {
+# The python that has what our tests import: the first on PATH, or the distribution's own.
+test_python() {
   local python
   for python in python3 /usr/bin/python3; do
-    if "$python" -c 'import pytest' 2>/dev/null; then
-      "$python" -m pytest -q -p no:cacheprovider "$@"
+    if "$python" -c 'import pytest, yaml' 2>/dev/null; then
+      command -v "$python"
       return
     fi
   done
-  stop "no python3 with pytest (Debian package python3-pytest)"
+  stop "no python3 with pytest and yaml (Debian packages python3-pytest and python3-yaml)"
 }
+pytest() { "$(test_python)" -m pytest -q -p no:cacheprovider "$@"; }
 
 # install_packages WORDS...: installs what is missing with apt; on another system prints the list and stops.
 install_packages() {

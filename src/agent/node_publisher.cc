@@ -43,7 +43,6 @@ TimePoint NodePublisher::step(TimePoint now, NodeState& state) {
   if (!known_) {
     return retryAt_;
   }
-  queueEvents(now, state);
   if (now >= publishDue(state)) {
     if (const Duration wait = patchBudget_.take(now, Duration{}); wait > Duration{}) {
       retryAt_ = now + wait;
@@ -51,6 +50,7 @@ TimePoint NodePublisher::step(TimePoint now, NodeState& state) {
       publish(now, state);
     }
   }
+  queueEvents(now, state);
   if (!events_.empty() && now >= eventRetryAt_) {
     sendEvent(now);
   }
@@ -99,8 +99,19 @@ TimePoint NodePublisher::publishDue(const NodeState& state) const {
   return std::max(due, retryAt_);
 }
 
-void NodePublisher::publish(TimePoint now, const NodeState& state) {
+// Another writer may have come since the start. Only a heartbeat has the time to look: news go out at once.
+void NodePublisher::yieldToOthers(NodeState& state) {
+  if (settings_.takeConditions || state.revision() != publishedRevision_) {
+    return;
+  }
+  if (const auto node = kube::get(api_, api::kNodes, "", settings_.nodeName)) {
+    state.markOwners(*node);
+  }
+}
+
+void NodePublisher::publish(TimePoint now, NodeState& state) {
   lastCall_ = now;
+  yieldToOthers(state);
   const auto node = kube::patch(api_, api::kNodes, "", settings_.nodeName, kube::Body::kStrategicMergePatch,
                                 state.patch(now), api::kAgentManager, "status");
   countPatch(node ? "ok" : "error");

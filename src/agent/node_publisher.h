@@ -43,7 +43,8 @@ class NodePublisher {
   void queueEvents(TimePoint now, NodeState& state);
   void readNode(TimePoint now, NodeState& state);
   TimePoint publishDue(const NodeState& state) const;
-  void publish(TimePoint now, const NodeState& state);
+  void yieldToOthers(NodeState& state);
+  void publish(TimePoint now, NodeState& state);
   void sendEvent(TimePoint now);
   void stayWarm(TimePoint now);
   void countPatch(const char* result);

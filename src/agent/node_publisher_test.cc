@@ -111,6 +111,23 @@ TEST_F(NodePublisherTest, AHeartbeatWritesTheSameAgain) {
   EXPECT_EQ(findString(api.condition("NeuronHealth"), "lastTransitionTime"), "2026-11-29T20:14:07Z");
 }
 
+TEST_F(NodePublisherTest, AnotherWriterOfAConditionIsSeenAtTheNextHeartbeat) {
+  settings.keepWarm = {};
+  const TimePoint heartbeat = run(kBegin);
+  const JsonObject condition{
+      {"k:{\"type\":\"NeuronHealth\"}", JsonObject{{"f:lastHeartbeatTime", JsonObject()}}}};
+  api.node.get_object()["metadata"].get_object()["managedFields"] =
+      JsonArray{JsonObject{{"manager", "node-problem-detector"},
+                           {"fieldsV1", JsonObject{{"f:status", JsonObject{{"f:conditions", condition}}}}}}};
+
+  run(heartbeat);
+
+  ASSERT_EQ(api.patches.size(), 2u);
+  EXPECT_TRUE(find(api.patches.back(), "status", "conditions")->get_array().empty());
+  ASSERT_EQ(api.events.size(), 1u);
+  EXPECT_EQ(findString(api.events[0], "reason"), "ConditionOwnedByOther");
+}
+
 TEST_F(NodePublisherTest, AFailedPatchIsTriedAgainWithGrowingPauses) {
   run(kBegin);
   api.failNext("PATCH", Error(Code::kUnavailable, "no"), 4);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "agent/node_state.h"
+#include "api/managed_fields.h"
 #include "api/names.h"
 
 namespace mainstay::agent {
@@ -14,32 +15,14 @@ constexpr Duration kBootSlack = std::chrono::seconds(2);
 
 constexpr char kAgentSource[] = "mainstay-agent";
 
-// "k:{\"type\":\"NeuronHealth\"}" -> NeuronHealth.
-std::string conditionTypeOf(std::string_view fieldKey) {
-  if (!fieldKey.starts_with("k:")) {
-    return "";
-  }
-  const auto key = parseJson(fieldKey.substr(2));
-  return key ? findString(*key, "type") : "";
-}
-
 }  // namespace
 
 std::map<std::string, std::string> conditionOwners(const Json& node, std::string_view manager) {
   std::map<std::string, std::string> owners;
-  const Json* entries = mainstay::find(node, "metadata", "managedFields");
-  if (!entries || !entries->is_array()) {
-    return owners;
-  }
-  for (const Json& entry : entries->get_array()) {
-    const std::string owner = findString(entry, "manager");
-    const Json* fields = mainstay::find(entry, "fieldsV1", "f:status", "f:conditions");
-    if (owner == manager || !fields || !fields->is_object()) {
-      continue;
-    }
-    for (const auto& [key, value] : fields->get_object()) {
-      if (const std::string type = conditionTypeOf(key); !type.empty()) {
-        owners[type] = owner;
+  for (const auto& [type, managers] : api::conditionManagers(node)) {
+    for (const std::string& other : managers) {
+      if (other != manager) {
+        owners[type] = other;
       }
     }
   }
@@ -77,7 +60,7 @@ void NodeState::markOwners(const Json& node) {
   const auto owners = conditionOwners(node, api::kAgentManager);
   for (Held& held : conditions_) {
     const auto owner = owners.find(held.condition.type);
-    if (owner == owners.end()) {
+    if (owner == owners.end() || !held.owner.empty()) {
       continue;
     }
     held.owner = owner->second.empty() ? "an unnamed field manager" : owner->second;

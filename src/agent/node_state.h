@@ -54,6 +54,8 @@ class NodeState {
   // others are cleared with an Event. Types that another field manager owns are left alone from now on,
   // unless `takeConditions`.
   Result<> restore(const Json& node, bool takeConditions, TimePoint now);
+  // Leaves alone, from now on and with an Event, the types that another field manager owns in this Node.
+  void markOwners(const Json& node);
 
   // What to send: the strategic merge patch of nodes/NAME/status, with all conditions and the findings.
   Json patch(TimePoint now) const;
@@ -89,7 +91,6 @@ class NodeState {
   void count(const std::string& reason, bool countsInMetrics);
 
   // Restoring (node_restore.cc).
-  void markOwners(const Json& node);
   void restoreCondition(Held& held, const api::Condition& old, const std::vector<fault::Finding>& findings,
                         TimePoint now);
   void adopt(Held& held, const api::Condition& old);

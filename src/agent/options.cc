@@ -152,6 +152,13 @@ void addFlags(Flags& flags, Options& options) {
       .add("boot-id-path", options.bootIdPath, "file that holds the id of this boot")
       .add("take-conditions", options.takeConditions,
            "also write conditions that another field manager owns, such as a node-problem-detector before us")
+      .add("tls-cert-file", options.tls.certificate,
+           "certificate (PEM, with its chain) of the status and the metrics server, read again when it "
+           "changes; "
+           "empty: plain text")
+      .add("tls-private-key-file", options.tls.key, "its private key (PEM)")
+      .add("tls-client-ca-file", options.tls.clientCa,
+           "certificate authority (PEM) whose clients may read the metrics; empty: everybody")
       .addChoice("log-format", options.logFormat, {"logfmt", "json"}, "form of the log")
       .addChoice("log-level", options.logLevel, {"debug", "info", "warning", "error"}, "least level logged");
 }
@@ -182,6 +189,9 @@ Result<> checkOptions(const Options& options) {
   }
   if (!options.kubeconfig.empty() && !options.apiserverOverride.empty()) {
     return wrong("--kubeconfig and --apiserver-override both name the API server: give only one of them");
+  }
+  if (options.tls.certificate.empty() && !(options.tls.key.empty() && options.tls.clientCa.empty())) {
+    return wrong("--tls-private-key-file and --tls-client-ca-file need --tls-cert-file");
   }
   if (options.heartbeatPeriod < std::chrono::seconds(1)) {
     return wrong("--k8s-exporter-heartbeat-period must be at least 1s");
@@ -227,6 +237,17 @@ Result<std::vector<LogMonitor>> loadMonitors(const Options& options, const FileS
     monitors.push_back(std::move(monitor));
   }
   return monitors;
+}
+
+HttpServerOptions statusServer(const Options& options) {
+  // The status server is part of the Kubernetes exporter, as in node-problem-detector.
+  return {.address = options.address,
+          .port = options.enableK8sExporter ? options.port : 0,
+          .tls = {options.tls.certificate, options.tls.key, ""}};
+}
+
+HttpServerOptions metricsServer(const Options& options) {
+  return {.address = options.prometheusAddress, .port = options.prometheusPort, .tls = options.tls};
 }
 
 PublisherSettings publisherSettings(const Options& options, const std::string& nodeName) {

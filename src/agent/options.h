@@ -9,6 +9,7 @@
 #include "agent/node_publisher.h"
 #include "base/file_system.h"
 #include "base/flags.h"
+#include "base/http_server.h"
 #include "kube/config.h"
 
 namespace mainstay::agent {
@@ -45,6 +46,7 @@ struct Options {
   std::string kmsgPath = "/dev/kmsg";
   std::string bootIdPath = "/proc/sys/kernel/random/boot_id";
   bool takeConditions = false;
+  TlsFiles tls;  // of both servers; the client CA is the metrics server's only: the kubelet probes without
   std::string logFormat = "logfmt";
   std::string logLevel = "info";
 };
@@ -69,6 +71,10 @@ Result<kube::Config> apiConfig(const Options& options, const Environment& enviro
 // Reads every config file, a path that is named twice once. The error names file and place.
 Result<std::vector<LogMonitor>> loadMonitors(const Options& options, const FileSystem& files, TimePoint now,
                                              Duration uptime);
+
+// The status server's and the metrics server's; a port <= 0 is off.
+HttpServerOptions statusServer(const Options& options);
+HttpServerOptions metricsServer(const Options& options);
 
 PublisherSettings publisherSettings(const Options& options, const std::string& nodeName);
 

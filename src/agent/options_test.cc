@@ -50,6 +50,21 @@ TEST(AgentOptionsTest, SaysWhatContradictsItselfOrIsMissing) {
             std::string::npos);
 }
 
+TEST(AgentOptionsTest, ServesPlainTextOnLoopbackUnlessGivenACertificate) {
+  const Options plain = parsed({});
+  EXPECT_EQ(statusServer(plain).address, "127.0.0.1");
+  EXPECT_EQ(metricsServer(plain).tls.certificate, "");
+  const Options secured =
+      parsed({"--config.system-log-monitor=a", "--tls-cert-file=c", "--tls-private-key-file=k",
+              "--tls-client-ca-file=ca", "--prometheus-address=0.0.0.0"});
+  EXPECT_TRUE(checkOptions(secured));
+  EXPECT_EQ(metricsServer(secured).tls.clientCa, "ca");
+  EXPECT_EQ(statusServer(secured).tls.certificate, "c");
+  EXPECT_EQ(statusServer(secured).tls.clientCa, "") << "the kubelet's probes show no certificate";
+  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--tls-private-key-file=k"}).find("--tls-cert-file"),
+            std::string::npos);
+}
+
 TEST(AgentOptionsTest, NodeNameComesFromFlagThenEnvironmentThenHost) {
   const Environment environment = [](const std::string& name) {
     return name == "NODE_NAME" ? std::string("from-environment") : std::string();

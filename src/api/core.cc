@@ -90,16 +90,6 @@ Resources podRequests(const Cursor& spec) {
   return sum;
 }
 
-std::vector<LabelSelector> decodeNodeAffinity(const Cursor& spec) {
-  std::vector<LabelSelector> terms;
-  const Cursor required =
-      spec.at("affinity").at("nodeAffinity").at("requiredDuringSchedulingIgnoredDuringExecution");
-  for (const Cursor& term : required.at("nodeSelectorTerms").elements()) {
-    terms.push_back(decodeLabelSelector(term));
-  }
-  return terms;
-}
-
 }  // namespace
 
 std::optional<std::int64_t> parseQuantity(std::string_view text) {
@@ -200,7 +190,6 @@ Result<Pod> decodePod(const Json& object) {
   pod.nodeName = spec.at("nodeName").string("");
   pod.phase = root.at("status").at("phase").string("Pending");
   pod.reason = root.at("status").at("reason").string("");
-  pod.nodeSelector = spec.at("nodeSelector").stringMap();
   pod.nodeAffinity = decodeNodeAffinity(spec);
   for (const Cursor& toleration : spec.at("tolerations").elements()) {
     pod.tolerations.push_back(decodeToleration(toleration));
@@ -216,13 +205,10 @@ bool matchesNode(const Pod& pod, const Node& node) {
     return taint.effect == "PreferNoSchedule" ||
            std::ranges::any_of(pod.tolerations, [&](const Toleration& t) { return t.tolerates(taint); });
   };
-  const auto labelled = [&](const auto& wanted) { return node.meta.label(wanted.first) == wanted.second; };
-  const auto affine = [&](const LabelSelector& term) { return term.matches(node.meta.labels); };
   // The scheduler treats spec.unschedulable as the taint that the node controller derives from it.
   const bool open = !node.unschedulable || tolerated({"node.kubernetes.io/unschedulable", "", "NoSchedule"});
   return open && std::ranges::all_of(node.taints, tolerated) &&
-         std::ranges::all_of(pod.nodeSelector, labelled) &&
-         (pod.nodeAffinity.empty() || std::ranges::any_of(pod.nodeAffinity, affine));
+         pod.nodeAffinity.allows(node.meta.name, node.meta.labels);
 }
 
 }  // namespace mainstay::api

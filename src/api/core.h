@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/node_affinity.h"
 #include "api/object.h"
 
 namespace mainstay::api {
@@ -71,8 +72,7 @@ struct Pod {
   std::string nodeName;
   std::string phase;  // Pending Running Succeeded Failed Unknown
   std::string reason;
-  Labels nodeSelector;
-  std::vector<LabelSelector> nodeAffinity;  // required terms: one must match; none = no demand
+  NodeAffinity nodeAffinity;  // with the nodeSelector
   std::vector<Toleration> tolerations;
   Resources
       requests;  // the scheduler's sum: containers (at least the largest init container), plus "pods": 1

@@ -97,10 +97,12 @@ TEST(MatchesNodeTest, HonoursTaintsSelectorsAffinityAndCordon) {
   Pod pod;
   EXPECT_TRUE(matchesNode(pod, n));
 
-  pod.nodeSelector = {{"pool", "b"}};
+  pod.nodeAffinity.nodeSelector = {{"pool", "b"}};
   EXPECT_FALSE(matchesNode(pod, n));
-  pod.nodeSelector = {{"pool", "a"}};
-  pod.nodeAffinity = {parseLabelSelector("pool in (b)").value(), parseLabelSelector("pool").value()};
+  pod.nodeAffinity.nodeSelector = {{"pool", "a"}};
+  pod.nodeAffinity.required = {{.labels = {{"pool", NodeRequirement::Op::kDoesNotExist, {}}}}};
+  EXPECT_FALSE(matchesNode(pod, n));
+  pod.nodeAffinity.required->push_back({.labels = {{"pool", NodeRequirement::Op::kExists, {}}}});
   EXPECT_TRUE(matchesNode(pod, n)) << "one term is enough";
 
   n.taints = {{"k", "v", "NoSchedule"}};

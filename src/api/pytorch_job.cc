@@ -51,9 +51,13 @@ JsonObject conditionOf(std::string_view type, std::string_view status, const std
 }  // namespace
 
 bool PyTorchJob::finished() const {
-  return std::ranges::any_of(conditions, [](const auto& condition) {
-    return condition.second == "True" && (condition.first == "Succeeded" || condition.first == "Failed");
-  });
+  const auto succeeded = conditions.find("Succeeded");
+  return failed() || (succeeded != conditions.end() && succeeded->second == "True");
+}
+
+bool PyTorchJob::failed() const {
+  const auto at = conditions.find("Failed");
+  return at != conditions.end() && at->second == "True";
 }
 
 Result<PyTorchJob> decodePyTorchJob(const Json& object) {

@@ -23,6 +23,7 @@ struct PyTorchJob {
   std::map<std::string, std::string> conditions;  // type -> status
 
   bool finished() const;  // Succeeded or Failed
+  bool failed() const;
 };
 
 inline constexpr int kMaxReplicas = 100'000;

@@ -26,7 +26,7 @@ TEST(PyTorchJobTest, ReadsReplicasInTheOrderOfTheirRanks) {
   EXPECT_EQ(job.replicas[0].restartPolicy, "Never");
   EXPECT_EQ(job.replicas[1].count, 2);
   EXPECT_EQ(job.replicas[1].restartPolicy, "OnFailure");
-  EXPECT_EQ(job.replicas[1].pod.nodeSelector.at("pool"), "a");
+  EXPECT_EQ(job.replicas[1].pod.nodeAffinity.nodeSelector.at("pool"), "a");
   EXPECT_EQ(job.replicas[1].pod.requests.at("aws.amazon.com/neuron"), 16000);
 }
 

@@ -129,9 +129,9 @@ void decodeSpec(const Cursor& in, RecoveryPolicy& policy) {
     in.at("mode").error("\"" + mode + "\" is neither Observe nor Enforce");
   }
   policy.provider = in.at("provider").string("");
-  if (!policy.provider.empty() && policy.provider != "local") {
+  if (!policy.provider.empty() && policy.provider != "local" && policy.provider != "aws") {
     in.at("provider")
-        .error("\"" + policy.provider + "\" is not implemented in this release; it knows: local");
+        .error("\"" + policy.provider + "\" is not implemented in this release; it knows: local, aws");
   }
   if (policy.mode == Mode::kEnforce && policy.provider.empty()) {
     in.at("provider").error("mode Enforce needs a provider, who replaces the instances");

@@ -54,7 +54,7 @@ struct RecoveryPolicy {
   ObjectMeta meta;
   LabelSelector nodes;
   Mode mode = Mode::kObserve;
-  std::string provider;  // "local"; needed to enforce
+  std::string provider;  // "local", "aws"; needed to enforce
   Limit isolated{20, true, 1};
   Limit inRecovery{5, true, 1};
   std::optional<int> perHour;  // recoveries begun; absent: see recovery/budget.h

@@ -72,7 +72,7 @@ TEST(RecoveryPolicyTest, ObservesUnlessTold) {
 
 TEST(RecoveryPolicyTest, RefusesWhatThisReleaseDoesNotImplement) {
   EXPECT_THAT(refusal("  nodes: {}\n  breaker: {window: 10m}\n"), HasSubstr("spec.breaker"));
-  EXPECT_THAT(refusal("  nodes: {}\n  provider: aws\n"), HasSubstr("spec.provider"));
+  EXPECT_THAT(refusal("  nodes: {}\n  provider: gce\n"), HasSubstr("spec.provider"));
   EXPECT_THAT(refusal("  nodes: {}\n  limits: {perDomain: {max: 2}}\n"), HasSubstr("spec.limits.perDomain"));
   EXPECT_THAT(refusal("  nodes: {}\n  faults: [{match: {type: X}, ladder: [{action: reboot}]}]\n"),
               HasSubstr("spec.faults[0].ladder[0].action"));

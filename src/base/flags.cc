@@ -180,11 +180,20 @@ Flags& Flags::add(const std::string& name, Duration& variable, const std::string
 }
 
 Flags& Flags::add(const std::string& name, std::vector<std::string>& variable, const std::string& help) {
+  return addList(name, variable, help, false);
+}
+
+Flags& Flags::addWords(const std::string& name, std::vector<std::string>& variable, const std::string& help) {
+  return addList(name, variable, help, true);
+}
+
+Flags& Flags::addList(const std::string& name, std::vector<std::string>& variable, const std::string& help,
+                      bool manyWords) {
   return define([=, &variable, shown = joined(variable, ",")](CLI::App& app) {
     const auto take = [&variable](const std::vector<std::string>& values) { variable = values; };
     return app.add_option_function<std::vector<std::string>>(dashed(name), take, help)
         ->delimiter(',')
-        ->allow_extra_args(false)
+        ->allow_extra_args(manyWords)
         ->type_name("TEXT")
         ->default_str(shown);
   });

@@ -29,6 +29,8 @@ class Flags {
   Flags& add(const std::string& name, Duration& variable, const std::string& help);
   // Commas and repetition.
   Flags& add(const std::string& name, std::vector<std::string>& variable, const std::string& help);
+  // Commas, repetition, and all the words that follow, up to the next flag.
+  Flags& addWords(const std::string& name, std::vector<std::string>& variable, const std::string& help);
   // One of a closed set.
   Flags& addChoice(const std::string& name, std::string& variable, std::vector<std::string> choices,
                    const std::string& help);
@@ -52,6 +54,8 @@ class Flags {
   explicit Flags(std::unique_ptr<Impl> impl);
   template <class Make>
   Flags& define(Make make);
+  Flags& addList(const std::string& name, std::vector<std::string>& variable, const std::string& help,
+                 bool manyWords);
   Flags& deepestChosen();
   int complain(const std::string& problem) const;
 

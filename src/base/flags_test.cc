@@ -109,6 +109,18 @@ TEST(FlagsTest, GathersListsFromCommasAndRepetition) {
       << "one word for each flag";
 }
 
+TEST(FlagsTest, GathersAllTheWordsThatFollowWhereAskedTo) {
+  std::vector<std::string> words = {"default"};
+  int number = 0;
+  Flags flags("program", "Does.");
+  flags.addWords("counters", words, "reasons").add("n", number, "a number");
+  const auto outcome = parseWords(flags, {"--counters", "A", "B,C", "--n=3", "--counters=D"});
+  ASSERT_EQ(outcome.code, std::nullopt) << outcome.err;
+  EXPECT_THAT(words, ElementsAre("A", "B", "C", "D"));
+  EXPECT_EQ(number, 3);
+  EXPECT_EQ(parseWords(flags, {"--counters"}).code, 2);
+}
+
 TEST(FlagsTest, TakesTheLastOfARepeatedFlagAndEmptyValues) {
   AllKinds f;
   const auto outcome = parseWords(f.flags, {"--port=1", "--port=2", "--hostname-override=", "--v=3"});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,12 +17,21 @@ struct CaseLess {
 };
 using HttpHeaders = std::map<std::string, std::string, CaseLess>;
 
+// Asks the client to sign a request with AWS's Signature Version 4, over all its headers and its body. Secrets.
+struct AwsSignature {
+  std::string region;
+  std::string service;  // the name that AWS signs with: "autoscaling", "monitoring"
+  std::string accessKeyId;
+  std::string secretAccessKey;
+};
+
 struct HttpRequest {
   std::string method = "GET";
   // Client: a whole URL; server: path with query as it came ("/api/v1/nodes?watch=1").
   std::string target = {};
   HttpHeaders headers = {};
   std::string body = {};
+  std::optional<AwsSignature> awsSignature = {};  // client only
 };
 
 struct HttpResponse {

@@ -228,6 +228,9 @@ class Setup {
     setTls();
     setMethod(request);
     MAINSTAY_TRY(setHeaders(request, destination));
+    if (request.awsSignature) {
+      MAINSTAY_TRY(setSignature(*request.awsSignature));
+    }
     set(CURLOPT_HEADERFUNCTION, &onCurlHeader);
     set(CURLOPT_HEADERDATA, &transfer);
     set(CURLOPT_WRITEFUNCTION, &onCurlData);
@@ -305,7 +308,10 @@ class Setup {
 
   Result<> setHeaders(const HttpRequest& request, const Destination& destination) {
     set(CURLOPT_USERAGENT, options_.userAgent.c_str());
-    addHeader("Expect:");  // it would cost a round trip, or a second where the server does not know it
+    if (!request
+             .awsSignature) {  // curl would sign the empty line and not send it; bodies that AWS takes are too small
+      addHeader("Expect:");  // it would cost a round trip, or a second where the server does not know it
+    }
     if (!request.headers.contains("Content-Type")) {
       addHeader("Content-Type:");  // curl would call every body a form
     }
@@ -321,6 +327,16 @@ class Setup {
                               : name + ": " + value);  // ";" is curl's way to send an empty value
     }
     set(CURLOPT_HTTPHEADER, headers_.get());
+    return {};
+  }
+
+  Result<> setSignature(const AwsSignature& signature) {
+    if (!isToken(signature.region) || !isToken(signature.service)) {
+      return fail(Code::kInvalidArgument, "the AWS region or service to sign for is not a plain word");
+    }
+    set(CURLOPT_AWS_SIGV4, ("aws:amz:" + signature.region + ":" + signature.service).c_str());
+    set(CURLOPT_USERNAME, signature.accessKeyId.c_str());
+    set(CURLOPT_PASSWORD, signature.secretAccessKey.c_str());
     return {};
   }
 

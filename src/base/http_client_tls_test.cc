@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "base/descriptor.h"
-#include "base/file_system.h"
 #include "base/http_client.h"
 #include "base/subprocess.h"
+#include "base/test_certificates.h"
 
 namespace mainstay {
 namespace {
@@ -24,27 +24,15 @@ Deadline tlsPatience() {
 class HttpClientTlsTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!openssl({"version"})) {
+    if (!TestCertificates::available()) {
       GTEST_SKIP() << "there is no openssl program here";
     }
-    makeCertificate("server", "subjectAltName=DNS:server.test,IP:127.0.0.1");
-    makeCertificate("client", "subjectAltName=DNS:client.test");
+    certificates_.make("server", "DNS:server.test,IP:127.0.0.1");
+    certificates_.make("client", "DNS:client.test");
   }
 
-  bool openssl(std::vector<std::string> words) {
-    words.insert(words.begin(), "openssl");
-    const auto output = run({.arguments = words, .environment = safeEnvironment()}, tlsPatience());
-    return output && output->status.code == 0;
-  }
-
-  void makeCertificate(const std::string& name, const std::string& extension) {
-    ASSERT_TRUE(openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                         "-nodes", "-days", "2", "-subj", "/CN=" + name, "-addext", extension, "-keyout",
-                         path(name + ".key"), "-out", path(name + ".pem")}));
-  }
-
-  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
-  std::string pem(const std::string& name) const { return *files_.read(path(name), 1 << 16); }
+  std::string path(const std::string& name) const { return certificates_.path(name); }
+  std::string pem(const std::string& name) const { return certificates_.text(name); }
 
   // Starts a server on a free port; it answers every GET with a status page.
   void serve(std::vector<std::string> more = {}) {
@@ -86,8 +74,7 @@ class HttpClientTlsTest : public testing::Test {
     return client.send({"GET", url_, {}, ""}, tlsPatience());
   }
 
-  TemporaryFolder folder_{"mainstay-tls-"};
-  RealFileSystem files_;
+  TestCertificates certificates_;
   Descriptor output_;
   std::optional<Subprocess> server_;
   std::string url_;

@@ -266,10 +266,11 @@ class SocketReply final : public HttpReply {
 
 class ThreadedServer final : public HttpServer {
  public:
-  ThreadedServer(HttpServerOptions options, Handler handler, Descriptor listener, Descriptor stopped,
-                 int port)
+  ThreadedServer(HttpServerOptions options, Handler handler, std::unique_ptr<TlsIdentity> tls,
+                 Descriptor listener, Descriptor stopped, int port)
       : options_(std::move(options)),
         handler_(std::move(handler)),
+        tls_(std::move(tls)),
         listener_(std::move(listener)),
         stopped_(std::move(stopped)),
         port_(port),
@@ -325,7 +326,11 @@ class ThreadedServer final : public HttpServer {
     Connection& connection = connections_.emplace_back();
     try {
       connection.thread = std::thread([this, &connection, owned = std::move(socket)]() mutable {
-        serve(HttpSocket(std::move(owned), stopped_.get()));
+        HttpSocket client(std::move(owned), stopped_.get());
+        if (secure(client)) {
+          serve(client);
+        }
+        client.finish();
         connection.done = true;
       });
     } catch (const std::system_error& error) {
@@ -334,8 +339,11 @@ class ThreadedServer final : public HttpServer {
     }
   }
 
-  // Never waits: it is called by the thread that accepts.
-  static void refuse(const Descriptor& socket) {
+  // Never waits: it is called by the thread that accepts. Under TLS there is nothing to say without waiting.
+  void refuse(const Descriptor& socket) const {
+    if (tls_) {
+      return;
+    }
     const std::string body = "too many connections; try again later\n";
     const std::string bytes = formatHead(503, {{"Content-Type", "text/plain"}, {"Retry-After", "1"}},
                                          contentLength(body.size()) + "Connection: close\r\n") +
@@ -358,7 +366,14 @@ class ThreadedServer final : public HttpServer {
       answer(*request, reply);
       open = reply.finish();
     }
-    socket.finish();
+  }
+
+  bool secure(HttpSocket& socket) const {
+    const auto agreed = tls_ ? socket.secure(*tls_, Deadline::after(options_.readTimeout)) : Result<>();
+    if (!agreed) {
+      logDebug("a client was not served", {{"port", port_}, {"error", agreed.error()}});
+    }
+    return agreed.has_value();
   }
 
   void refuseRequest(const HttpSocket& socket, const Refusal& refusal) const {
@@ -379,6 +394,7 @@ class ThreadedServer final : public HttpServer {
 
   const HttpServerOptions options_;
   const Handler handler_;
+  const std::unique_ptr<TlsIdentity> tls_;  // null: plain text
   const Descriptor listener_;
   const Descriptor stopped_;
   const int port_;
@@ -428,9 +444,13 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(HttpServerOptions options
   if (!stopped) {
     return fail(systemError("making an eventfd").with(where));
   }
+  std::unique_ptr<TlsIdentity> tls;
+  if (!options.tls.certificate.empty()) {
+    MAINSTAY_ASSIGN(tls, TlsIdentity::load(options.tls));
+  }
   const int port = portOf(*listener);
-  return std::make_unique<ThreadedServer>(std::move(options), std::move(handler), *std::move(listener),
-                                          std::move(stopped), port);
+  return std::make_unique<ThreadedServer>(std::move(options), std::move(handler), std::move(tls),
+                                          *std::move(listener), std::move(stopped), port);
 }
 
 }  // namespace mainstay

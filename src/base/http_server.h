@@ -1,5 +1,5 @@
-// HttpServer: a small HTTP/1.1 server on Boost.Beast, plain text, for loopback: status pages, metrics, the
-// local cluster. One thread per connection; limits on header, body, connections and slow clients.
+// HttpServer: a small HTTP/1.1 server on Boost.Beast: status pages, metrics, the local cluster. Plain text for loopback,
+// TLS where a network is. One thread per connection; limits on header, body, connections and slow clients.
 #pragma once
 
 #include <functional>
@@ -8,17 +8,19 @@
 #include <string>
 
 #include "base/http.h"
+#include "base/http_tls.h"
 #include "base/result.h"
 
 namespace mainstay {
 
 struct HttpServerOptions {
   std::string address = "127.0.0.1";
-  int port = 0;  // 0 = any free one
+  int port = 0;       // 0 = any free one
+  TlsFiles tls = {};  // read again when they change, at the next connection
   std::size_t maxHeader = 64u << 10;
   std::size_t maxBody = 8u << 20;
   int maxConnections = 1024;                         // one more is answered 503 and closed
-  Duration readTimeout = std::chrono::seconds(30);   // a request that takes longer to arrive
+  Duration readTimeout = std::chrono::seconds(30);   // a request, or TLS, that takes longer to arrive
   Duration idleTimeout = std::chrono::seconds(120);  // keep-alive without a request
   Duration writeTimeout = std::chrono::seconds(30);  // a client that does not read
 };
@@ -39,7 +41,7 @@ class HttpReply {
 class HttpServer {
  public:
   using Handler = std::function<void(const HttpRequest&, HttpReply&)>;
-  // Listens at once; the error names address and port.
+  // Listens at once; the error names address and port, or the TLS file that cannot be used.
   static Result<std::unique_ptr<HttpServer>> listen(HttpServerOptions options, Handler handler);
   // Stops accepting, ends streams, joins all threads.
   virtual ~HttpServer() = default;

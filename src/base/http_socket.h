@@ -1,10 +1,12 @@
-// One client's connection to HttpServer: a plain non-blocking socket with poll(2), because every wait here ends at a
-// deadline, or at once when the server stops.
+// One client's connection to HttpServer: a non-blocking socket with poll(2), plain or under TLS, because every wait here
+// ends at a deadline, or at once when the server stops.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "base/descriptor.h"
+#include "base/http_tls.h"
 
 namespace mainstay {
 
@@ -12,6 +14,10 @@ class HttpSocket {
  public:
   // `stopped` becomes readable when the server stops; it must outlive this.
   HttpSocket(Descriptor socket, int stopped) : socket_(std::move(socket)), stopped_(stopped) {}
+
+  // Before anything is read or written: agrees on TLS. kInvalidArgument when the client speaks plain HTTP; it has
+  // been told so.
+  Result<> secure(TlsIdentity& identity, const Deadline& deadline);
 
   // kDeadlineExceeded when the client is too slow, kCancelled when the server stops.
   Result<> waitReadable(const Deadline& deadline) const;
@@ -26,9 +32,15 @@ class HttpSocket {
 
  private:
   Result<> wait(short events, const Deadline& deadline) const;
+  // A step that says how many bytes it moved, as often as it takes until it has moved some.
+  template <class Step>
+  Result<std::size_t> complete(const Deadline& deadline, Step step) const;
+  Result<TlsStep> plainRead(void* data, std::size_t size) const;
+  Result<TlsStep> plainWrite(std::string_view bytes) const;
 
   Descriptor socket_;
   int stopped_;
+  std::unique_ptr<TlsSession> tls_;  // null: plain
 };
 
 }  // namespace mainstay

@@ -52,6 +52,7 @@ struct Launch {
   Descriptor null;
   Descriptor outputFile;
   int output = -1;  // -1: ours
+  int errors = -1;  // -1: where the output goes
   pid_t owner = ::getpid();
 };
 
@@ -91,6 +92,7 @@ Result<std::unique_ptr<Launch>> prepareLaunch(const Command& command) {
     return fail(systemError("opening /dev/null"));
   }
   launch->output = command.outputDescriptor;
+  launch->errors = command.errorDescriptor;
   if (!command.outputFile.empty()) {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
     launch->outputFile = Descriptor(::open(command.outputFile.c_str(), flags, 0644));
@@ -125,6 +127,9 @@ Result<std::unique_ptr<Launch>> prepareLaunch(const Command& command) {
   if (launch.output >= 0) {
     ::dup2(launch.output, STDOUT_FILENO);
     ::dup2(launch.output, STDERR_FILENO);
+  }
+  if (launch.errors >= 0) {
+    ::dup2(launch.errors, STDERR_FILENO);
   }
   // Not every library opens close-on-exec: close all but the report, which must survive until exec succeeds.
   constexpr int kReport = STDERR_FILENO + 1;
@@ -287,30 +292,51 @@ int Subprocess::endedDescriptor() const {
 
 namespace {
 
-// Takes what is in the pipe; beyond the limit it is thrown away, so that the child is never held up. False at
-// its end.
-bool takeOutput(const Descriptor& pipe, std::size_t limit, Output& output) {
-  char buffer[16384];
-  for (;;) {
-    const ssize_t count = ::read(pipe.get(), buffer, sizeof buffer);
-    if (count <= 0) {
-      return count < 0 && (errno == EAGAIN || errno == EINTR);
+// One stream of a child, as far as it has come.
+struct Captured {
+  Descriptor pipe = {};  // our end; empty when nothing more comes
+  std::string text = {};
+  bool truncated = false;
+
+  // Takes what is in the pipe; beyond the limit it is thrown away, so that the child is never held up.
+  void take(std::size_t limit) {
+    char buffer[16384];
+    while (pipe) {
+      const ssize_t count = ::read(pipe.get(), buffer, sizeof buffer);
+      if (count <= 0) {
+        if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+          pipe.reset();
+        }
+        return;
+      }
+      const std::size_t room = std::min(limit - text.size(), static_cast<std::size_t>(count));
+      text.append(buffer, room);
+      truncated = truncated || room < static_cast<std::size_t>(count);
     }
-    const std::size_t room = std::min(limit - output.text.size(), static_cast<std::size_t>(count));
-    output.text.append(buffer, room);
-    output.truncated = output.truncated || room < static_cast<std::size_t>(count);
   }
+};
+
+// The child's end; ours, which never waits, goes to `captured`.
+Result<Descriptor> openPipe(Captured& captured) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(systemError("making a pipe for a child's output"));
+  }
+  captured.pipe = Descriptor(ends[0]);
+  ::fcntl(captured.pipe.get(), F_SETFL, O_NONBLOCK);
+  return Descriptor(ends[1]);
 }
 
-// Reads until the child has ended; a descendant that left the group may keep the pipe open for longer. False
+// Reads until the child has ended; a descendant that left the group may keep a pipe open for longer. False
 // at the deadline.
-bool takeOutputUntilEnd(const Subprocess& child, const Descriptor& pipe, const Deadline& deadline,
-                        std::size_t limit, Output& output) {
-  bool open = true;
+bool takeUntilEnd(const Subprocess& child, const Deadline& deadline, std::size_t limit, Captured& output,
+                  Captured& errors) {
   for (;;) {
-    pollfd states[] = {{child.endedDescriptor(), POLLIN, 0}, {open ? pipe.get() : -1, POLLIN, 0}};
-    ::poll(states, 2, pollTimeout(deadline));
-    open = open && takeOutput(pipe, limit, output);
+    pollfd states[] = {
+        {child.endedDescriptor(), POLLIN, 0}, {output.pipe.get(), POLLIN, 0}, {errors.pipe.get(), POLLIN, 0}};
+    ::poll(states, 3, pollTimeout(deadline));
+    output.take(limit);
+    errors.take(limit);
     if (states[0].revents != 0) {
       return true;
     }
@@ -320,47 +346,60 @@ bool takeOutputUntilEnd(const Subprocess& child, const Descriptor& pipe, const D
   }
 }
 
-}  // namespace
-
-Result<Output> run(const Command& command, Deadline deadline, std::size_t limit, std::stop_token stop) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return fail(systemError("making a pipe for a child's output"));
+Result<Output> capture(Command command, bool apart, const Deadline& deadline, std::size_t limit,
+                       const std::stop_token& stop) {
+  Captured output;
+  Captured errors;
+  MAINSTAY_ASSIGN(Descriptor outputEnd, openPipe(output));
+  Descriptor errorEnd;
+  if (apart) {
+    MAINSTAY_ASSIGN(errorEnd, openPipe(errors));
   }
-  const Descriptor pipe(ends[0]);
-  Descriptor childsEnd(ends[1]);
-  ::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);  // our end only
-  Command captured = command;
-  captured.outputFile.clear();
-  captured.outputDescriptor = childsEnd.get();
-  MAINSTAY_ASSIGN(const Subprocess child, Subprocess::start(captured));
-  childsEnd.reset();
+  command.outputFile.clear();
+  command.outputDescriptor = outputEnd.get();
+  command.errorDescriptor = apart ? errorEnd.get() : -1;
+  MAINSTAY_ASSIGN(const Subprocess child, Subprocess::start(command));
+  outputEnd.reset();
+  errorEnd.reset();
 
   const std::stop_callback killAtStop(stop, [&child] { child.signal(SIGKILL); });
-  Output output;
-  const bool ended = takeOutputUntilEnd(child, pipe, deadline, limit, output);
+  const bool ended = takeUntilEnd(child, deadline, limit, output, errors);
   if (stop.stop_requested()) {
     return fail(Code::kCancelled, command.arguments.front() + " was killed: asked to stop");
   }
   if (!ended) {
     return fail(Code::kDeadlineExceeded, command.arguments.front() + " did not end in time and was killed");
   }
-  output.status = *child.poll();
-  return output;
+  return Output{*child.poll(), std::move(output.text), output.truncated, std::move(errors.text)};
+}
+
+}  // namespace
+
+Result<Output> run(const Command& command, Deadline deadline, std::size_t limit, std::stop_token stop) {
+  return capture(command, false, deadline, limit, stop);
+}
+
+Result<Output> runApart(const Command& command, Deadline deadline, std::size_t limit, std::stop_token stop) {
+  return capture(command, true, deadline, limit, stop);
+}
+
+std::map<std::string, std::string> wholeEnvironment() {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (const std::size_t equals = text.find('='); equals != text.npos) {
+      all.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return all;
 }
 
 std::map<std::string, std::string> safeEnvironment() {
-  std::map<std::string, std::string> safe;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    const std::string_view name = text.substr(0, equals);
-    const bool risky =
-        name == "KUBECONFIG" || name.starts_with("KUBERNETES_SERVICE_") || name.starts_with("AWS_");
-    if (equals != text.npos && !risky) {
-      safe.emplace(name, text.substr(equals + 1));
-    }
-  }
+  std::map<std::string, std::string> safe = wholeEnvironment();
+  std::erase_if(safe, [](const auto& entry) {
+    const std::string& name = entry.first;
+    return name == "KUBECONFIG" || name.starts_with("KUBERNETES_SERVICE_") || name.starts_with("AWS_");
+  });
   return safe;
 }
 

@@ -29,6 +29,7 @@ struct Command {
   std::string workingFolder = {};                       // "" = ours
   std::string outputFile = {};                          // both streams are appended here
   int outputDescriptor = -1;  // without a file: both streams go here; -1 = where ours go
+  int errorDescriptor = -1;   // standard error alone goes here; -1 = with the output
 };
 
 struct ExitStatus {
@@ -70,12 +71,20 @@ struct Output {
   ExitStatus status = {};
   std::string text = {};  // standard output and standard error as they came, cut at the limit
   bool truncated = false;
+  std::string errors = {};  // runApart(): standard error, cut at the limit
 };
 
 // Runs to the end and captures output, at most `limit` bytes. Past the deadline (kDeadlineExceeded), or when
 // asked to stop (kCancelled), the whole group is killed.
 Result<Output> run(const Command& command, Deadline deadline, std::size_t limit = 1 << 20,
                    std::stop_token stop = {});
+
+// As run(), with standard error in Output::errors: for a program whose output is data, or a secret.
+Result<Output> runApart(const Command& command, Deadline deadline, std::size_t limit = 1 << 20,
+                        std::stop_token stop = {});
+
+// This process's environment, for a child that acts in its owner's name.
+std::map<std::string, std::string> wholeEnvironment();
 
 // This process's environment without what could point a child at somebody's real cluster or cloud account:
 // KUBECONFIG, KUBERNETES_SERVICE_*, AWS_* are left out.

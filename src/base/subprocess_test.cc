@@ -56,6 +56,22 @@ struct Pipe {
   std::string read() const { return readByte(ours); }
 };
 
+TEST(RunTest, KeepsStandardErrorApartWhenAsked) {
+  const auto output = runApart(shell("echo data; echo complaint >&2; exit 3"), childPatience());
+  ASSERT_TRUE(output) << output.error().toString();
+  EXPECT_EQ(output->text, "data\n");
+  EXPECT_EQ(output->errors, "complaint\n");
+  EXPECT_EQ(output->status.code, 3);
+}
+
+TEST(RunTest, CutsEachStreamAtTheLimitOfItsOwn) {
+  const auto output = runApart(shell("printf 123456; printf abcdef >&2"), childPatience(), 4);
+  ASSERT_TRUE(output) << output.error().toString();
+  EXPECT_EQ(output->text, "1234");
+  EXPECT_EQ(output->errors, "abcd");
+  EXPECT_TRUE(output->truncated);
+}
+
 TEST(RunTest, CapturesBothStreamsAndTheExitCode) {
   const auto output = run(shell("echo out; echo err >&2; exit 3"), childPatience());
   ASSERT_TRUE(output) << output.error().toString();

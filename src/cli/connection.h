@@ -7,6 +7,7 @@
 #include "base/file_system.h"
 #include "base/flags.h"
 #include "cli/app.h"
+#include "cloud/aws/surroundings.h"
 #include "kube/http_api.h"
 
 namespace mainstay::cli {
@@ -22,6 +23,8 @@ class Connection {
   Result<std::unique_ptr<kube::HttpApi>> open();
   // The server's URL when it is a loopback address; an error that says so otherwise (local cluster commands).
   Result<std::string> localServer();
+  // For a client that does not outlive this.
+  cloud::aws::Surroundings awsSurroundings() const;
   const Clock& clock() const { return clock_; }
 
  private:

@@ -1,5 +1,6 @@
 #include "cli/operate.h"
 
+#include "cloud/aws/aws_provider.h"
 #include "cloud/local/local_provider.h"
 #include "jobs/release.h"
 #include "recovery/release.h"
@@ -13,6 +14,7 @@ namespace {
 struct Reach {
   std::unique_ptr<kube::HttpApi> api;
   std::unique_ptr<cloud::Provider> localCloud;
+  std::unique_ptr<cloud::Provider> aws;
   recovery::Providers providers;
 };
 
@@ -24,6 +26,9 @@ Result<Reach> reach(Connection& connection) {
     reached.localCloud = *std::move(provider);
     reached.providers["local"] = reached.localCloud.get();
   }
+  // With the person's own credentials; asked only about incidents that AWS was to replace.
+  reached.aws = std::make_unique<cloud::aws::AwsProvider>(connection.awsSurroundings());
+  reached.providers["aws"] = reached.aws.get();
   return reached;
 }
 

@@ -18,6 +18,8 @@ struct Instance {
   std::string lifecycle;   // Pending InService Standby Terminating Terminating:Wait Terminated ...
   bool healthy = true;     // HealthStatus
   TimePoint launched{};
+  // Why it stands still while it starts or ends, and what to do; "" when nothing is known to hold it.
+  std::string obstacle = {};
 
   bool ending() const { return lifecycle.starts_with("Terminat"); }
 };
@@ -35,6 +37,8 @@ struct Group {
   int desired = 0;
   std::vector<Instance> instances;
   std::vector<ScalingActivity> activities;  // newest first, at most 20
+  // Why it would not replace an instance just now (processes suspended), and what to do; "" when nothing is known.
+  std::string obstacle = {};
 };
 
 class Provider {

@@ -22,6 +22,9 @@ class Adapter {
   virtual int rankOf(const Job& job, const api::Pod& pod) const = 0;
   // Why a job of this kind cannot be stopped and started as a group; "" = it can.
   virtual std::string obstacle(const Job& job) const = 0;
+  // What may have made a job Failed over a lost node before it could be stopped, and what to do; "" = nothing
+  // that this kind knows of.
+  virtual std::string whyFailed(const Job& job) const = 0;
 
   // The merge patch that suspends or starts the group.
   virtual JsonObject suspendPatch(bool suspend) const = 0;

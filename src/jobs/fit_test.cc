@@ -51,9 +51,19 @@ TEST_F(FitTest, ToleratedTaintsAndMatchingSelectorsAreNoObstacle) {
   world.job("mini").replicas[1].pod.tolerations = {
       {.key = "foreign", .op = "Exists", .value = "", .effect = "", .seconds = {}}};
   EXPECT_TRUE(fits());
-  world.job("mini").replicas[0].pod.nodeSelector["pool"] = "x";
+  world.job("mini").replicas[0].pod.nodeAffinity.nodeSelector["pool"] = "x";
   EXPECT_FALSE(fits());
   world.addNode("a").meta.labels["pool"] = "x";
+  EXPECT_TRUE(fits());
+}
+
+TEST_F(FitTest, RequiredNodeAffinityIsAnObstacleAndAPreferenceIsNot) {
+  const api::NodeSelectorTerm large{.labels = {{"gpus", api::NodeRequirement::Op::kGt, {"4"}}}};
+  world.job("mini").replicas[0].pod.nodeAffinity.preferred = {{100, large}};
+  EXPECT_TRUE(fits());
+  world.job("mini").replicas[0].pod.nodeAffinity.required = {large};
+  EXPECT_FALSE(fits());
+  world.addNode("a").meta.labels["gpus"] = "8";
   EXPECT_TRUE(fits());
 }
 

@@ -42,20 +42,28 @@ bool ownedBy(const api::Pod& pod, const Job& job) {
                              [&](const api::OwnerReference& owner) { return owner.uid == job.meta.uid; });
 }
 
+// Another node may have taken over the name.
+bool isOn(const Facts& facts, const api::Pod& pod, const api::NodeRecovery& incident) {
+  const auto node = facts.nodes.find(incident.node.name);
+  const bool replaced = node != facts.nodes.end() && node->second->meta.uid != incident.node.uid;
+  return !replaced && pod.nodeName == incident.node.name;
+}
+
 }  // namespace
 
 std::vector<const api::Pod*> Group::podsOn(const Facts& facts, const api::NodeRecovery& incident) const {
-  const auto node = facts.nodes.find(incident.node.name);
-  if (node != facts.nodes.end() && node->second->meta.uid != incident.node.uid) {
-    return {};
-  }
   std::vector<const api::Pod*> on;
   for (const auto& pod : pods) {
-    if (pod->nodeName == incident.node.name && !pod->finished() && ownedBy(*pod, *job)) {
+    if (!pod->finished() && ownedBy(*pod, *job) && isOn(facts, *pod, incident)) {
       on.push_back(pod.get());
     }
   }
   return on;
+}
+
+bool Group::touches(const Facts& facts, const api::NodeRecovery& incident) const {
+  return std::ranges::any_of(
+      pods, [&](const auto& pod) { return ownedBy(*pod, *job) && isOn(facts, *pod, incident); });
 }
 
 std::string Group::nameOf(const api::Pod& pod) const {

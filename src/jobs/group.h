@@ -38,6 +38,8 @@ struct Group {
   // Its unfinished pods on the very node of the incident; a node that came back under the same name is
   // another one.
   std::vector<const api::Pod*> podsOn(const Facts& facts, const api::NodeRecovery& incident) const;
+  // Whether one of its pods is there, finished or not.
+  bool touches(const Facts& facts, const api::NodeRecovery& incident) const;
   // "llama-mini-worker-0 (rank 1)".
   std::string nameOf(const api::Pod& pod) const;
   // Pods that are not on a node yet, by replica.

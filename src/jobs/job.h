@@ -18,7 +18,8 @@ struct Replica {
 struct Job {
   api::ObjectMeta meta;
   bool suspended = false;
-  bool finished = false;          // succeeded or failed: never touched again
+  bool finished = false;  // succeeded or failed: never touched again
+  bool failed = false;
   std::vector<Replica> replicas;  // in the order of ranks
 
   int podCount() const;

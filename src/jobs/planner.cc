@@ -18,6 +18,7 @@ class Planner {
     const std::vector<Group> groups = readGroups(facts_);
     for (const Group& group : groups) {
       tellOfBadAnnotations(group);
+      tellOfLostJob(group);
       if (!group.job->finished && !group.job->meta.deleted && group.stateError.empty()) {
         planGroup(group);
       }
@@ -40,6 +41,23 @@ class Planner {
       tell(group, kJobAnnotationInvalid,
            std::string("annotation ") + api::kResumeAnnotation + " cannot be read (" + group.stateError +
                "); the job is left alone. Remove the annotation to let Mainstay begin anew");
+    }
+  }
+
+  // A job that Failed cannot be revived: all that is left is to say how not to lose the next one.
+  void tellOfLostJob(const Group& group) {
+    const bool byUs = group.state && group.state->phase == ResumePhase::kExhausted;
+    const std::string why =
+        group.job->failed && group.optIn.enabled && !byUs ? group.adapter->whyFailed(*group.job) : "";
+    if (why.empty()) {
+      return;
+    }
+    for (const auto& [name, incident] : facts_.recoveries) {
+      if (acts(*incident) && group.touches(facts_, *incident)) {
+        tell(group, kJobNotResumable,
+             "the job Failed before it could be stopped for " + incident->node.name + " (" +
+                 incident->status.fault + ", incident " + name + "): " + why);
+      }
     }
   }
 
@@ -89,15 +107,20 @@ class Planner {
         "stopped as one group (" + std::to_string(group.pods.size()) + " pods): " + reason + "; " + count);
   }
 
+  // Whether the incident stops jobs.
+  bool acts(const api::NodeRecovery& incident) const {
+    const auto policy = facts_.policies.find(incident.policy);
+    return policy != facts_.policies.end() && policy->second->mode == api::Mode::kEnforce &&
+           policy->second->resume && incident.status.mode == api::Mode::kEnforce &&
+           api::isolatedOrLater(incident.status.phase);
+  }
+
   // Incidents that keep a pod of the group on a node out of service, and have not stopped it before.
   std::vector<const api::NodeRecovery*> newIncidents(const Group& group) const {
     std::vector<const api::NodeRecovery*> fresh;
     for (const auto& [name, incident] : facts_.recoveries) {
-      const auto policy = facts_.policies.find(incident->policy);
-      const bool acts = policy != facts_.policies.end() && policy->second->mode == api::Mode::kEnforce &&
-                        policy->second->resume && incident->status.mode == api::Mode::kEnforce &&
-                        api::isolatedOrLater(incident->status.phase);
-      if (acts && !(group.state && group.state->knows(name)) && !group.podsOn(facts_, *incident).empty()) {
+      if (acts(*incident) && !(group.state && group.state->knows(name)) &&
+          !group.podsOn(facts_, *incident).empty()) {
         fresh.push_back(incident.get());
       }
     }

@@ -171,7 +171,33 @@ TEST_F(JobPlanTest, KueueJobsAreToldAndLeft) {
   expectHandsOff();
 }
 
-TEST_F(JobPlanTest, ARestartPolicyOtherThanOnFailureIsToldAndLeft) {
+TEST_F(JobPlanTest, AJobThatRestartsByExitCodeIsStoppedAsAnyOther) {
+  world.addIncident("i1", "b");
+  world.job("mini").replicas[1].restartPolicy = "ExitCode";
+  EXPECT_EQ(only(world.plan(), Kind::kStop).size(), 1U);
+}
+
+TEST_F(JobPlanTest, AJobThatAnExitCodeEndedFirstIsToldAndLeft) {
+  world.addIncident("i1", "b");
+  Job& job = world.job("mini");
+  job.replicas[1].restartPolicy = "ExitCode";
+  job.finished = job.failed = true;
+  for (int rank = 0; rank < 3; ++rank) {
+    world.addPod("mini", rank, std::string(1, static_cast<char>('a' + rank))).phase = "Failed";
+  }
+  const auto steps = world.plan();
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].reason, kJobNotResumable);
+  EXPECT_NE(steps[0].why.find("before it could be stopped for b"), std::string::npos) << steps[0].why;
+  EXPECT_NE(steps[0].why.find("exit with 128 or more"), std::string::npos) << steps[0].why;
+  world.recoveries.clear();
+  EXPECT_TRUE(world.plan().empty()) << "it failed by itself";
+  world.addIncident("i1", "b");
+  world.job("mini").replicas[1].restartPolicy = "OnFailure";
+  EXPECT_TRUE(world.plan().empty());
+}
+
+TEST_F(JobPlanTest, ARestartPolicyThatNeverRestartsIsToldAndLeft) {
   world.addIncident("i1", "b");
   world.job("mini").replicas[1].restartPolicy = "Never";
   const auto steps = world.plan();

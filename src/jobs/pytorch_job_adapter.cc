@@ -10,11 +10,14 @@
 namespace mainstay::jobs {
 namespace {
 
+constexpr char kExitCodePolicy[] = "ExitCode";
+
 Result<Job> decodeAsJob(const Json& object) {
   MAINSTAY_ASSIGN(api::PyTorchJob in, api::decodePyTorchJob(object));
   Job job;
   job.suspended = in.suspend;
   job.finished = in.finished();
+  job.failed = in.failed();
   for (api::PyTorchReplica& replica : in.replicas) {
     job.replicas.push_back({replica.type, replica.count, replica.restartPolicy, std::move(replica.pod)});
   }
@@ -58,12 +61,23 @@ int PyTorchJobAdapter::rankOf(const Job& job, const api::Pod& pod) const {
 
 std::string PyTorchJobAdapter::obstacle(const Job& job) const {
   for (const Replica& replica : job.replicas) {
-    if (replica.restartPolicy != "OnFailure") {
+    if (replica.restartPolicy != "OnFailure" && replica.restartPolicy != kExitCodePolicy) {
       return "restartPolicy of " + replica.type + " is " + replica.restartPolicy +
-             "; automatic resume needs OnFailure";
+             "; automatic resume needs OnFailure or ExitCode";
     }
   }
   return "";
+}
+
+// A suspended job's exit codes are not looked at, so stopping such a group is safe; but until it is stopped,
+// one rank that gives up over its lost peer ends the job.
+std::string PyTorchJobAdapter::whyFailed(const Job& job) const {
+  const bool byExitCode = std::ranges::any_of(
+      job.replicas, [](const Replica& replica) { return replica.restartPolicy == kExitCodePolicy; });
+  return byExitCode
+             ? "with restartPolicy ExitCode a single rank that exits with 1 to 127 ends the job; let ranks "
+               "that lose a peer exit with 128 or more, or use OnFailure, and create the job anew to go on"
+             : "";
 }
 
 JsonObject PyTorchJobAdapter::suspendPatch(bool suspend) const {

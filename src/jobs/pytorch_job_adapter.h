@@ -12,6 +12,7 @@ class PyTorchJobAdapter final : public Adapter {
   std::string jobOf(const api::Pod& pod) const override;
   int rankOf(const Job& job, const api::Pod& pod) const override;
   std::string obstacle(const Job& job) const override;
+  std::string whyFailed(const Job& job) const override;
   JsonObject suspendPatch(bool suspend) const override;
   std::optional<bool> suspended(const Json& answer) const override;
   Json failurePatch(const Json& object, const std::string& reason, const std::string& message,

@@ -33,14 +33,25 @@ Result<std::string> nothingToDo(const Job& job) {
              : job.meta.key() + " was suspended by somebody else after Mainstay had let it go: left alone";
 }
 
-Result<std::string> releaseObject(kube::Api& api, const Json& object, const ReleaseOptions& options,
-                                  TimePoint now) {
-  const PyTorchJobAdapter adapter;
-  MAINSTAY_ASSIGN(const Job job, adapter.decode()(object));
-  MAINSTAY_ASSIGN(const std::string nothing, nothingToDo(job));
-  if (!nothing.empty()) {
-    return nothing;
+// Guarded: a job that a controller has stopped again in between must not lose the word that it is ours.
+JsonObject withoutAnnotation(const api::ObjectMeta& meta) {
+  return {{"resourceVersion", meta.resourceVersion},
+          {"annotations", JsonObject{{api::kResumeAnnotation, nullptr}}}};
+}
+
+// Nothing is held, and nothing is to be known any more.
+Result<std::string> forgetObject(kube::Api& api, const Job& job, const ReleaseOptions& options) {
+  const api::ObjectMeta& meta = job.meta;
+  if (!options.dryRun) {
+    MAINSTAY_TRY(kube::patch(api, api::kPyTorchJobs, meta.ns, meta.name, kube::Body::kMergePatch,
+                             JsonObject{{"metadata", withoutAnnotation(meta)}}, api::kCliManager));
   }
+  return meta.key() + ": annotation " + api::kResumeAnnotation +
+         (options.dryRun ? " would be taken off (dry run)" : " taken off");
+}
+
+Result<std::string> startObject(kube::Api& api, const Job& job, const ReleaseOptions& options,
+                                TimePoint now) {
   const api::ObjectMeta& meta = job.meta;
   if (options.dryRun) {
     return meta.key() + " would be started (dry run)";
@@ -48,15 +59,26 @@ Result<std::string> releaseObject(kube::Api& api, const Json& object, const Rele
   MAINSTAY_ASSIGN(ResumeState state, decodeResume(meta.annotation(api::kResumeAnnotation)));
   state.phase = ResumePhase::kReleased;
   state.since = now;
-  JsonObject patch = adapter.suspendPatch(false);
-  patch["metadata"] = guardedAnnotation(meta, state);
-  const api::Resource& kind = adapter.resource();
+  JsonObject patch = PyTorchJobAdapter().suspendPatch(false);
+  patch["metadata"] = options.forget ? withoutAnnotation(meta) : guardedAnnotation(meta, state);
+  const api::Resource& kind = api::kPyTorchJobs;
   MAINSTAY_TRY(kube::patch(api, kind, meta.ns, meta.name, kube::Body::kMergePatch, patch, api::kCliManager));
   kube::EventRecorder events(api, "mainstay", "");
   ignore(events.record({kind.apiVersion(), kind.kind, meta.ns, meta.name, meta.uid}, "Normal", kJobReleased,
                        "released by a person" + (options.reason.empty() ? "" : ": " + options.reason), now),
          "the job is released all the same");
   return meta.key() + " released: suspend is false again";
+}
+
+Result<std::string> releaseObject(kube::Api& api, const Json& object, const ReleaseOptions& options,
+                                  TimePoint now) {
+  MAINSTAY_ASSIGN(const Job job, PyTorchJobAdapter().decode()(object));
+  MAINSTAY_ASSIGN(const std::string nothing, nothingToDo(job));
+  if (nothing.empty()) {
+    return startObject(api, job, options, now);
+  }
+  const bool annotated = !job.meta.annotation(api::kResumeAnnotation).empty();
+  return options.forget && annotated ? forgetObject(api, job, options) : nothing;
 }
 
 // Reads again when somebody wrote in between.
@@ -90,16 +112,15 @@ Result<Released> releaseAllJobs(kube::Api& api, const ReleaseOptions& options, T
   if (!all) {
     return fail(all.error());
   }
-  const PyTorchJobAdapter adapter;
+  ReleaseOptions forgetful = options;
+  forgetful.forget = true;
   Released released;
   for (const Json& object : all->items) {
-    const Result<Job> job = adapter.decode()(object);
-    const Result<std::string> nothing = job ? nothingToDo(*job) : std::string();
-    if (nothing && !nothing->empty()) {
+    if (findString(object, "metadata", "annotations", api::kResumeAnnotation).empty()) {
       continue;
     }
     const Result<std::string> done = releaseJob(api, findString(object, "metadata", "namespace"),
-                                                findString(object, "metadata", "name"), options, now);
+                                                findString(object, "metadata", "name"), forgetful, now);
     released.failed |= !done;
     released.sentences.push_back(done ? *done : done.error().toString());
   }

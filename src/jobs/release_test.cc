@@ -83,6 +83,19 @@ TEST_F(ReleaseTest, AllReleasesOursOnly) {
   ASSERT_TRUE(all) << all.error().toString();
   EXPECT_EQ(all->sentences, std::vector<std::string>{"kubeflow/mini released: suspend is false again"});
   EXPECT_FALSE(all->failed);
+  EXPECT_FALSE(cluster.suspended());
+}
+
+TEST_F(ReleaseTest, AllLeavesNothingOfOursOnJobs) {
+  for (const ResumePhase phase : {ResumePhase::kStopped, ResumePhase::kResumed, ResumePhase::kReleased}) {
+    hold(phase);
+    const auto all = releaseAllJobs(cluster.api, {}, kReleasedAt);
+    ASSERT_TRUE(all) << all.error().toString();
+    EXPECT_EQ(all->sentences.size(), 1u);
+    EXPECT_EQ(findString(cluster.job(), "metadata", "annotations", api::kResumeAnnotation), "");
+  }
+  // The last one was somebody else's suspend.
+  EXPECT_TRUE(cluster.suspended());
 }
 
 }  // namespace

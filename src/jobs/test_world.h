@@ -36,7 +36,7 @@ class World {
     job->meta.annotations = {{api::kAutoResumeAnnotation, "true"}, {api::kMaxRetryAnnotation, maxRetries}};
     api::Pod pod;
     pod.requests = {{kNeuron, 16000}, {"pods", 1000}};
-    pod.nodeSelector = {{api::kHealthStatusLabel, api::kSchedulable}};
+    pod.nodeAffinity.nodeSelector = {{api::kHealthStatusLabel, api::kSchedulable}};
     job->replicas = {{"Master", 1, "OnFailure", pod}, {"Worker", 2, "OnFailure", pod}};
     jobs["kubeflow/" + name] = job;
     return *job;

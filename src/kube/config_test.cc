@@ -92,10 +92,9 @@ TEST(KubeconfigTest, SkipsVerificationOnlyWhenTold) {
 
 TEST(KubeconfigTest, NamesLineAndRemedyForWhatThisReleaseDoesNotDo) {
   const std::string cluster = "{server: 'https://a'}";
-  const std::string exec = errorOf(cluster, "{exec: {command: aws, args: [eks, get-token]}}");
-  EXPECT_NE(exec.find("/home/me/.kube/config:16"), std::string::npos) << exec;
-  EXPECT_NE(exec.find("\"exec\""), std::string::npos) << exec;
-  EXPECT_NE(exec.find("tokenFile"), std::string::npos) << exec;
+  const std::string provider = errorOf(cluster, "{auth-provider: {name: gcp}}");
+  EXPECT_NE(provider.find("/home/me/.kube/config:16"), std::string::npos) << provider;
+  EXPECT_NE(provider.find("exec plugin"), std::string::npos) << provider;
   for (const char* user :
        {"{auth-provider: {name: gcp}}", "{username: me, password: s3cret}", "{as: admin}"}) {
     const std::string error = errorOf(cluster, user);
@@ -104,6 +103,109 @@ TEST(KubeconfigTest, NamesLineAndRemedyForWhatThisReleaseDoesNotDo) {
   }
   EXPECT_NE(errorOf("{server: 'https://a', proxy-url: 'http://p'}", "{}").find("HTTPS_PROXY"),
             std::string::npos);
+}
+
+TEST(KubeconfigTest, ReadsACredentialPlugin) {
+  const auto config = load(kubeconfig(
+      "{server: 'https://a', tls-server-name: api, certificate-authority: pki/ca.crt, "
+      "extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: x}}]}",
+      "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/plugin, args: [get, token], "
+      "env: [{name: PROFILE, value: ml}], installHint: ask me, interactiveMode: IfAvailable, "
+      "provideClusterInfo: true}}"));
+  ASSERT_TRUE(config.has_value()) << config.error().toString();
+  ASSERT_TRUE(config->exec);
+  EXPECT_EQ(config->exec->apiVersion, "client.authentication.k8s.io/v1");
+  EXPECT_EQ(config->exec->command, "/home/me/.kube/./bin/plugin")
+      << "a path starts at the kubeconfig's folder";
+  EXPECT_EQ(config->exec->arguments, (std::vector<std::string>{"get", "token"}));
+  EXPECT_EQ(config->exec->environment, (std::map<std::string, std::string>{{"PROFILE", "ml"}}));
+  EXPECT_EQ(config->exec->installHint, "ask me");
+  EXPECT_EQ(toText(config->exec->cluster), R"({"server":"https://a","tls-server-name":"api",)"
+                                           R"("certificate-authority-data":")" +
+                                               std::string(kPemData) + R"(","config":{"audience":"x"}})");
+}
+
+TEST(KubeconfigTest, TakesATokenRatherThanAPlugin) {
+  const auto config =
+      load(kubeconfig("{server: 'https://a'}",
+                      "{token: t, exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws}}"));
+  ASSERT_TRUE(config.has_value()) << config.error().toString();
+  EXPECT_FALSE(config->exec);
+}
+
+TEST(KubeconfigTest, RefusesAPluginThatItCannotServe) {
+  const std::string cluster = "{server: 'https://a'}";
+  const std::pair<const char*, const char*> cases[] = {
+      {"{exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: aws}}", "v1beta1"},
+      {"{exec: {apiVersion: client.authentication.k8s.io/v1beta1}}", "command"},
+      {"{exec: {apiVersion: client.authentication.k8s.io/v1, command: aws}}", "interactiveMode"},
+      {"{exec: {apiVersion: client.authentication.k8s.io/v1, command: a, interactiveMode: Always}}",
+       "terminal"},
+      {"{exec: {apiVersion: client.authentication.k8s.io/v1, command: a, interactiveMode: Often}}",
+       "IfAvailable"},
+  };
+  for (const auto& [user, expected] : cases) {
+    EXPECT_NE(errorOf(cluster, user).find(expected), std::string::npos) << errorOf(cluster, user);
+  }
+}
+
+TEST(KubeconfigTest, SaysWhenNobodyIsNamed) {
+  const auto nobody = load(kubeconfig("{server: 'https://a'}", "{}"));
+  EXPECT_EQ(nobody.value().origin,
+            "kubeconfig /home/me/.kube/config, context demo, whose user has no credentials");
+}
+
+class SeveralKubeconfigsTest : public testing::Test {
+ protected:
+  Result<Config> load(const std::string& paths, const std::string& context = "") {
+    return loadKubeconfig(files_, paths, context);
+  }
+  FakeFileSystem files_{std::map<std::string, std::string>{
+      {"/a/config",
+       "clusters: [{name: c, cluster: {server: 'https://first', certificate-authority: ca.crt}}]\n"
+       "users: [{name: red, user: {token: first}}]\n"},
+      {"/b/config",
+       "current-context: both\n"
+       "contexts: [{name: both, context: {cluster: c, user: red}}, {name: own, context: {cluster: d, user: "
+       "red}}]\n"
+       "clusters: [{name: c, cluster: {server: 'https://second', tls-server-name: x}}, "
+       "{name: d, cluster: {server: 'https://d', certificate-authority: ca.crt}}]\n"
+       "users: [{name: red, user: {token: second, tokenFile: lost}}]\n"},
+      {"/c/config", "current-context: other\n"},
+      {"/a/ca.crt", std::string(kPemText) + "a"},
+      {"/b/ca.crt", std::string(kPemText) + "b"}}};
+};
+
+TEST_F(SeveralKubeconfigsTest, TheFirstFileThatHasANameCounts) {
+  const auto config = load("/a/config:/b/config:/c/config");
+  ASSERT_TRUE(config.has_value()) << config.error().toString();
+  EXPECT_EQ(config->origin, "kubeconfig /b/config, context both");
+  EXPECT_EQ(config->server, "https://first");
+  EXPECT_EQ(config->serverName, "") << "nothing of the second entry is mixed in";
+  EXPECT_EQ(config->token, "first");
+  EXPECT_EQ(config->tokenFile, "");
+}
+
+TEST_F(SeveralKubeconfigsTest, PathsStartAtTheFolderOfTheirOwnFile) {
+  EXPECT_EQ(load("/a/config:/b/config").value().caCertificates, std::string(kPemText) + "a");
+  EXPECT_EQ(load("/a/config:/b/config", "own").value().caCertificates, std::string(kPemText) + "b");
+}
+
+TEST_F(SeveralKubeconfigsTest, LeavesOutFilesThatDoNotExistUnlessNoneDoes) {
+  EXPECT_EQ(load(":/no/config:/b/config").value().server, "https://second");
+  const auto none = load("/no/config:/nor/this");
+  ASSERT_FALSE(none.has_value());
+  EXPECT_NE(none.error().toString().find("/no/config:/nor/this"), std::string::npos)
+      << none.error().toString();
+}
+
+TEST_F(SeveralKubeconfigsTest, ListsTheContextsOfAllFiles) {
+  const auto wrong = load("/c/config:/b/config", "prod");
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_NE(wrong.error().toString().find("both, own"), std::string::npos) << wrong.error().toString();
+  const auto lost = load("/c/config:/b/config");
+  ASSERT_FALSE(lost.has_value());
+  EXPECT_NE(lost.error().toString().find("/c/config:1"), std::string::npos) << lost.error().toString();
 }
 
 TEST(KubeconfigTest, SaysWhichContextsThereAre) {
@@ -183,10 +285,10 @@ TEST_F(ChooseConfigTest, UsesTheHomeFileLastAndSaysWhatToGiveWithout) {
   EXPECT_NE(chooseConfig(files_, choice).error().toString().find("--kubeconfig"), std::string::npos);
 }
 
-TEST_F(ChooseConfigTest, RefusesAListOfFiles) {
+TEST_F(ChooseConfigTest, MergesAListOfFiles) {
   ConfigChoice choice;
-  choice.kubeconfig = "/a:/b";
-  EXPECT_NE(chooseConfig(files_, choice).error().toString().find("--flatten"), std::string::npos);
+  choice.kubeconfig = "/no/such/file:" + std::string(kPath);
+  EXPECT_EQ(chooseConfig(files_, choice).value().server, "https://from-file");
 }
 
 }  // namespace

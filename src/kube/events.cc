@@ -1,6 +1,5 @@
 #include "kube/events.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <functional>
@@ -9,7 +8,6 @@ namespace mainstay::kube {
 namespace {
 
 constexpr Duration kSameEventFor = std::chrono::minutes(10);  // client-go's aggregation interval
-constexpr std::size_t kMaxSeen = 4096;                        // and its cache size
 constexpr std::size_t kMaxMessage = 1024;                     // the API's bound on a note
 constexpr std::size_t kMaxSubjectInName = 200;                // of the 253 that a name may have
 
@@ -38,31 +36,44 @@ EventRecorder::EventRecorder(Api& api, std::string component, std::string host)
 
 Result<> EventRecorder::record(const EventSubject& subject, const std::string& type,
                                const std::string& reason, const std::string& message, TimePoint now) {
-  const std::string text = cutText(message, kMaxMessage);
-  const std::string key =
-      toText(JsonArray{subject.kind, subject.ns, subject.name, subject.uid, type, reason, text});
-  const auto seen = seen_.find(key);
-  if (seen != seen_.end() && now - seen->second.last < kSameEventFor) {
-    Result<> repeated = repeat(seen->second, now);
+  const auto verdict = correlator_.observe(subject, {type, reason, message}, now);
+  const std::string text = cutText(verdict.message, kMaxMessage);
+  Seen* seen = seen_.find(verdict.key);
+  if (seen && now - seen->last >= kSameEventFor) {
+    seen_.erase(verdict.key);
+    seen = nullptr;
+  }
+  if (verdict.spam) {
+    if (seen) {
+      ++seen->count;
+    }
+    return {};
+  }
+  if (seen) {
+    Result<> repeated = repeat(*seen, text, now);
     if (repeated || repeated.error().code() != Code::kNotFound) {
       return repeated;
     }
+    seen_.erase(verdict.key);
   }
-  MAINSTAY_ASSIGN(Seen created, first(subject, type, reason, text, now));
-  remember(key, std::move(created));
+  MAINSTAY_ASSIGN(Seen created, first(subject, {type, reason, text}, now));
+  seen_.get(verdict.key) = std::move(created);
   return {};
 }
 
-Result<> EventRecorder::repeat(Seen& seen, TimePoint now) {
-  const Json change = JsonObject{{"count", seen.count + 1}, {"lastTimestamp", formatTime(now)}};
+Result<> EventRecorder::repeat(Seen& seen, const std::string& message, TimePoint now) {
+  JsonObject change{{"count", seen.count + 1}, {"lastTimestamp", formatTime(now)}};
+  if (message != seen.message) {
+    change["message"] = message;
+  }
   MAINSTAY_TRY(patch(api_, api::kEvents, seen.ns, seen.name, Body::kMergePatch, change, component_));
   ++seen.count;
   seen.last = now;
+  seen.message = message;
   return {};
 }
 
-Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, const std::string& type,
-                                                 const std::string& reason, const std::string& message,
+Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, const EventText& text,
                                                  TimePoint now) {
   // An Event about a cluster-scoped object lives in "default"; the API server insists.
   // Two programs may speak about one subject in the same microsecond.
@@ -71,6 +82,7 @@ Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, co
             .name = subject.name.substr(0, kMaxSubjectInName) + "." +
                     hexText(static_cast<std::uint64_t>(now.time_since_epoch().count())) + "-" +
                     hexText(speaker) + "-" + hexText(++serial_),
+            .message = text.message,
             .count = 1,
             .last = now};
   const Json event = JsonObject{{"apiVersion", "v1"},
@@ -81,9 +93,9 @@ Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, co
                                                               {"namespace", subject.ns},
                                                               {"name", subject.name},
                                                               {"uid", subject.uid}}},
-                                {"type", type},
-                                {"reason", reason},
-                                {"message", message},
+                                {"type", text.type},
+                                {"reason", text.reason},
+                                {"message", text.message},
                                 {"source", JsonObject{{"component", component_}, {"host", host_}}},
                                 {"reportingComponent", component_},
                                 {"reportingInstance", host_},
@@ -92,14 +104,6 @@ Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, co
                                 {"count", 1}};
   MAINSTAY_TRY(create(api_, api::kEvents, seen.ns, event, component_));
   return seen;
-}
-
-void EventRecorder::remember(const std::string& key, Seen seen) {
-  if (seen_.size() >= kMaxSeen && !seen_.contains(key)) {
-    seen_.erase(std::min_element(seen_.begin(), seen_.end(),
-                                 [](const auto& a, const auto& b) { return a.second.last < b.second.last; }));
-  }
-  seen_[key] = std::move(seen);
 }
 
 }  // namespace mainstay::kube

@@ -1,21 +1,14 @@
-// Kubernetes Events about an object, as client-go's recorder writes them: repeats raise `count` of the first.
+// Kubernetes Events about an object, as client-go's recorder writes them: repeats raise `count` of the first, many
+// similar ones become one, and a flood is cut off.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 #include "kube/api.h"
+#include "kube/event_correlator.h"
 
 namespace mainstay::kube {
-
-struct EventSubject {
-  std::string apiVersion;
-  std::string kind;
-  std::string ns;
-  std::string name;
-  std::string uid;
-};
 
 // Owned and used by one loop: no locks.
 class EventRecorder {
@@ -25,7 +18,8 @@ class EventRecorder {
 
   // `type`: Normal or Warning. Best effort: a failure is returned, never retried here, and harms nothing.
   // Identical events (subject, type, reason, message) within the last 10 minutes become a PATCH of count and
-  // lastTimestamp.
+  // lastTimestamp; so do those that EventCorrelator combines, with the message of the last. What it calls spam
+  // is counted and not written, which is no failure.
   Result<> record(const EventSubject& subject, const std::string& type, const std::string& reason,
                   const std::string& message, TimePoint now);
 
@@ -33,18 +27,18 @@ class EventRecorder {
   struct Seen {
     std::string ns;
     std::string name;
+    std::string message;
     int count = 1;
     TimePoint last{};
   };
-  Result<> repeat(Seen& seen, TimePoint now);
-  Result<Seen> first(const EventSubject& subject, const std::string& type, const std::string& reason,
-                     const std::string& message, TimePoint now);
-  void remember(const std::string& key, Seen seen);
+  Result<> repeat(Seen& seen, const std::string& message, TimePoint now);
+  Result<Seen> first(const EventSubject& subject, const EventText& text, TimePoint now);
 
   Api& api_;
   const std::string component_;
   const std::string host_;
-  std::map<std::string, Seen> seen_;  // bounded: 4096, oldest out
+  EventCorrelator correlator_;
+  LruMap<Seen> seen_{EventCorrelator::kCapacity};  // by the correlator's key: what has been written
   std::uint64_t serial_ = 0;
 };
 

@@ -101,14 +101,44 @@ TEST_F(EventsTest, CutsLongTextsBetweenCharacters) {
   EXPECT_EQ(findString(api_.calls[0].body, "message"), std::string(1023, 'x'));
 }
 
+TEST_F(EventsTest, TheTenthOfSimilarEventsCombinesThoseThatFollow) {
+  acceptAll(12);
+  for (int i = 1; i <= 12; ++i) {
+    ASSERT_TRUE(say("error " + std::to_string(i)).has_value());
+    clock_.advance(std::chrono::minutes(9));
+  }
+  EXPECT_EQ(findString(api_.calls[8].body, "message"), "error 9");
+  EXPECT_EQ(api_.calls[9].method, "POST");
+  EXPECT_EQ(findString(api_.calls[9].body, "message"), "(combined from similar events): error 10");
+  EXPECT_EQ(api_.calls[11].method, "PATCH");
+  EXPECT_TRUE(api_.calls[11].path.ends_with(findString(api_.calls[9].body, "metadata", "name")));
+  EXPECT_EQ(findString(api_.calls[11].body, "message"), "(combined from similar events): error 12");
+  EXPECT_EQ(api_.calls[11].body.at("count"), 3);
+}
+
+TEST_F(EventsTest, CutsOffAFloodAndCountsWhatItDidNotWrite) {
+  acceptAll(26);
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(say("DMA error").has_value());
+  }
+  EXPECT_EQ(api_.calls.size(), 25u);
+  clock_.advance(std::chrono::minutes(5));
+  ASSERT_TRUE(say("DMA error").has_value());
+  EXPECT_EQ(api_.calls.size(), 26u);
+  EXPECT_EQ(api_.calls.back().body.at("count"), 41);
+}
+
 TEST_F(EventsTest, RemembersABoundedNumber) {
   const int many = 4096;
   acceptAll(many + 2);
+  EventSubject subject = node();
   for (int i = 0; i <= many; ++i) {
-    ASSERT_TRUE(say("message " + std::to_string(i)).has_value());
+    subject.name = "node-" + std::to_string(i);
+    ASSERT_TRUE(say("DMA error", subject).has_value());
     clock_.advance(Duration(1));
   }
-  ASSERT_TRUE(say("message 0").has_value());
+  subject.name = "node-0";
+  ASSERT_TRUE(say("DMA error", subject).has_value());
   EXPECT_EQ(api_.calls.back().method, "POST") << "the oldest was forgotten";
 }
 

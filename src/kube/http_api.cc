@@ -5,12 +5,14 @@
 namespace mainstay::kube {
 namespace {
 
-HttpClientOptions clientOptions(const Config& config, const HttpApiOptions& options) {
+HttpClientOptions clientOptions(const Config& config, const HttpApiOptions& options,
+                                const Credential& credential) {
+  const bool own = credential.clientCertificate.empty();
   HttpClientOptions client;
   client.userAgent = options.userAgent;
   client.caCertificates = config.caCertificates;
-  client.clientCertificate = config.clientCertificate;
-  client.clientKey = config.clientKey;
+  client.clientCertificate = own ? config.clientCertificate : credential.clientCertificate;
+  client.clientKey = own ? config.clientKey : credential.clientKey;
   client.serverName = config.serverName;
   client.verifyTls = config.verifyTls;
   return client;
@@ -39,18 +41,23 @@ HttpApi::HttpApi(Config config, const FileSystem& files, const Clock& clock, Htt
     : config_(std::move(config)),
       clock_(clock),
       options_(std::move(options)),
-      token_(files, config_.token, config_.tokenFile),
+      credentials_(makeCredentialSource(config_, files)),
       bucket_(options_.qps, options_.burst),
-      client_(clientOptions(config_, options_)) {}
+      client_(std::make_shared<HttpClient>(clientOptions(config_, options_, {}))) {}
 
 Result<Json> HttpApi::call(const ApiRequest& request, Deadline deadline) {
   MAINSTAY_TRY(awaitTurn(deadline));
-  Result<HttpResponse> response = send(request, deadline);
-  if (response && response->status == 401 && token_.refresh(clock_.now())) {
-    response = send(request, deadline);
+  MAINSTAY_ASSIGN(Credential credential, credentials_->current(clock_.now()));
+  Result<HttpResponse> response = send(request, credential, deadline);
+  if (response && response->status == 401 && credentials_->refresh(credential, clock_.now())) {
+    MAINSTAY_ASSIGN(credential, credentials_->current(clock_.now()));
+    response = send(request, credential, deadline);
   }
   if (!response) {
     return fail(std::move(response).error().with("API server " + config_.server));
+  }
+  if (response->status == 401) {
+    return fail(responseError(*response).with("with the credentials of " + config_.origin));
   }
   if (response->status < 200 || response->status > 299) {
     return fail(responseError(*response));
@@ -63,9 +70,12 @@ Result<std::unique_ptr<WatchStream>> HttpApi::watch(const std::string& path, Que
   query.emplace_back("allowWatchBookmarks", "true");
   const ApiRequest request{.path = path, .query = std::move(query)};
   MAINSTAY_TRY(awaitTurn(Deadline::after(kCallTimeout)));
-  Result<std::unique_ptr<WatchStream>> stream = open(request, signal);
-  if (!stream && stream.error().code() == Code::kUnauthenticated && token_.refresh(clock_.now())) {
-    stream = open(request, signal);
+  MAINSTAY_ASSIGN(Credential credential, credentials_->current(clock_.now()));
+  Result<std::unique_ptr<WatchStream>> stream = open(request, credential, signal);
+  if (!stream && stream.error().code() == Code::kUnauthenticated &&
+      credentials_->refresh(credential, clock_.now())) {
+    MAINSTAY_ASSIGN(credential, credentials_->current(clock_.now()));
+    stream = open(request, credential, signal);
   }
   if (!stream) {
     stream.error().with("watching " + path);
@@ -73,20 +83,29 @@ Result<std::unique_ptr<WatchStream>> HttpApi::watch(const std::string& path, Que
   return stream;
 }
 
-Result<std::unique_ptr<WatchStream>> HttpApi::open(const ApiRequest& request, Signal& signal) {
-  MAINSTAY_ASSIGN(HttpRequest http, build(request));
-  auto stream = std::make_unique<HttpWatch>(client_, std::move(http), options_.watchIdleLimit,
-                                            threadName(request.path), signal);
+Result<std::unique_ptr<WatchStream>> HttpApi::open(const ApiRequest& request, const Credential& credential,
+                                                   Signal& signal) {
+  auto stream = std::make_unique<HttpWatch>(clientFor(credential), build(request, credential),
+                                            options_.watchIdleLimit, threadName(request.path), signal);
   MAINSTAY_TRY(stream->awaitHead(Deadline::after(kCallTimeout)));
   return stream;
 }
 
-Result<HttpResponse> HttpApi::send(const ApiRequest& request, Deadline deadline) {
-  MAINSTAY_ASSIGN(const HttpRequest http, build(request));
-  return client_.send(http, deadline);
+Result<HttpResponse> HttpApi::send(const ApiRequest& request, const Credential& credential,
+                                   Deadline deadline) {
+  return clientFor(credential)->send(build(request, credential), deadline);
 }
 
-Result<HttpRequest> HttpApi::build(const ApiRequest& request) {
+std::shared_ptr<HttpClient> HttpApi::clientFor(const Credential& credential) {
+  const std::lock_guard lock(mutex_);
+  if (certificate_ != credential.clientCertificate) {
+    client_ = std::make_shared<HttpClient>(clientOptions(config_, options_, credential));
+    certificate_ = credential.clientCertificate;
+  }
+  return client_;
+}
+
+HttpRequest HttpApi::build(const ApiRequest& request, const Credential& credential) const {
   HttpRequest http;
   http.method = request.method;
   http.target = config_.server + request.path;
@@ -98,9 +117,8 @@ Result<HttpRequest> HttpApi::build(const ApiRequest& request) {
     http.headers["Content-Type"] = contentType(request.kind);
     http.body = toText(request.body);
   }
-  MAINSTAY_ASSIGN(const std::string token, token_.current(clock_.now()));
-  if (!token.empty()) {
-    http.headers["Authorization"] = "Bearer " + token;
+  if (!credential.token.empty()) {
+    http.headers["Authorization"] = "Bearer " + credential.token;
   }
   return http;
 }

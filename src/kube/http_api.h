@@ -1,15 +1,16 @@
-// HttpApi: Api over HTTP(S): one keep-alive pool, one token, one rate limit, shared by everything in the
+// HttpApi: Api over HTTP(S): one keep-alive pool, one identity, one rate limit, shared by everything in the
 // program that talks to this API server.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/http_client.h"
 #include "kube/api.h"
 #include "kube/config.h"
+#include "kube/credentials.h"
 #include "kube/token_bucket.h"
-#include "kube/token_source.h"
 
 namespace mainstay::kube {
 
@@ -25,11 +26,11 @@ struct HttpApiOptions {
 // Thread-safe. Streams must be gone before their HttpApi is.
 class HttpApi final : public Api {
  public:
-  // `files` (for the token) and `clock` must outlive it.
+  // `files` (for a token file) and `clock` must outlive it.
   HttpApi(Config config, const FileSystem& files, const Clock& clock, HttpApiOptions options = {});
 
   // Waits for its turn under the rate limit when that comes before the deadline, else kResourceExhausted and
-  // nothing is sent. A 401 is tried once more when the token file holds another token by now.
+  // nothing is sent. A 401 is tried once more when there is another credential by now.
   Result<Json> call(const ApiRequest& request, Deadline deadline) override;
   // Waits for the answer's head, at most kCallTimeout, so that a refusal is this call's error. After it a
   // named thread reads the stream into a bounded channel: a slow reader slows the server down. The stream's
@@ -39,17 +40,21 @@ class HttpApi final : public Api {
   const Config& config() const { return config_; }
 
  private:
-  Result<HttpRequest> build(const ApiRequest& request);
-  Result<HttpResponse> send(const ApiRequest& request, Deadline deadline);
-  Result<std::unique_ptr<WatchStream>> open(const ApiRequest& request, Signal& signal);
+  HttpRequest build(const ApiRequest& request, const Credential& credential) const;
+  Result<HttpResponse> send(const ApiRequest& request, const Credential& credential, Deadline deadline);
+  Result<std::unique_ptr<WatchStream>> open(const ApiRequest& request, const Credential& credential,
+                                            Signal& signal);
+  std::shared_ptr<HttpClient> clientFor(const Credential& credential);
   Result<> awaitTurn(Deadline deadline);
 
   const Config config_;
   const Clock& clock_;
   const HttpApiOptions options_;
-  TokenSource token_;
+  const std::unique_ptr<CredentialSource> credentials_;
   TokenBucket bucket_;
-  HttpClient client_;
+  std::mutex mutex_;
+  std::string certificate_;             // guarded by mutex_: the credential's that client_ shows
+  std::shared_ptr<HttpClient> client_;  // guarded by mutex_; an old one lives as long as its streams
 };
 
 }  // namespace mainstay::kube

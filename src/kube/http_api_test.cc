@@ -8,6 +8,7 @@
 
 #include "api/core.h"
 #include "base/http_server.h"
+#include "base/test_certificates.h"
 #include "kube/scripted_api.h"
 #include "kube/watch_cache.h"
 
@@ -22,9 +23,10 @@ class HttpApiTest : public testing::Test {
  protected:
   using Handler = HttpServer::Handler;
 
-  void serve(Handler handler) {
-    server_ = HttpServer::listen({}, [this, handler = std::move(handler)](const HttpRequest& request,
-                                                                          HttpReply& reply) {
+  void serve(Handler handler, const TlsFiles& tls = {}) {
+    scheme_ = tls.certificate.empty() ? "http" : "https";
+    server_ = HttpServer::listen({.tls = tls}, [this, handler = std::move(handler)](
+                                                   const HttpRequest& request, HttpReply& reply) {
                 {
                   std::lock_guard lock(mutex_);
                   requests_.push_back(request);
@@ -61,7 +63,7 @@ class HttpApiTest : public testing::Test {
   }
   HttpApi& api(HttpApiOptions options = {}) {
     if (!api_) {
-      config_.server = "http://127.0.0.1:" + std::to_string(server_->port());
+      config_.server = scheme_ + "://127.0.0.1:" + std::to_string(server_->port());
       api_ = std::make_unique<HttpApi>(config_, files_, clock_, options);
     }
     return *api_;
@@ -105,6 +107,7 @@ class HttpApiTest : public testing::Test {
  private:
   std::mutex mutex_;
   std::vector<HttpRequest> requests_;  // guarded by mutex_
+  std::string scheme_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<HttpApi> api_;
 };
@@ -186,6 +189,57 @@ TEST_F(HttpApiTest, ReadsTheTokenFileAgainAfterARefusal) {
   });
   EXPECT_TRUE(call({.path = "/x"}).has_value());
   EXPECT_EQ(requests().size(), 2u);
+}
+
+TEST_F(HttpApiTest, AsksTheCredentialPluginAgainAfterARefusal) {
+  const TemporaryFolder folder("mainstay-plugin-");
+  config_.exec = ExecPlugin{.apiVersion = "client.authentication.k8s.io/v1",
+                            .command = "/bin/sh",
+                            .arguments = {"-c", R"(n=$(cat "$COUNT" || echo 0); echo $((n + 1)) > "$COUNT"
+                               echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",'
+                               echo "\"status\":{\"token\":\"token-$n\"}}")"},
+                            .environment = {{"COUNT", folder.path() + "/count"}}};
+  std::atomic<const char*> valid = "Bearer token-0";
+  serve([&valid](const HttpRequest& request, HttpReply& reply) {
+    const bool good = request.headers.at("Authorization") == valid.load();
+    reply.send({.status = good ? 200 : 401, .headers = {}, .body = R"({"reason":"Unauthorized"})"});
+  });
+  EXPECT_TRUE(call({.path = "/x"}).has_value());
+  valid = "Bearer token-1";
+  clock_.advance(std::chrono::minutes(1));
+  const auto answer = call({.path = "/x"});
+  EXPECT_TRUE(answer.has_value()) << answer.error().toString();
+  EXPECT_EQ(requests().size(), 3u);
+}
+
+TEST_F(HttpApiTest, ShowsTheClientCertificateThatThePluginGaveLast) {
+  if (!TestCertificates::available()) {
+    GTEST_SKIP() << "there is no openssl program here";
+  }
+  TestCertificates certificates;
+  certificates.make("server", "IP:127.0.0.1");
+  certificates.make("known", "DNS:known.test");
+  certificates.make("unknown", "DNS:unknown.test");
+  serve(always(200, "{}"),
+        {certificates.path("server.pem"), certificates.path("server.key"), certificates.path("known.pem")});
+  const auto give = [&](const std::string& name) {
+    const JsonObject status{{"clientCertificateData", certificates.text(name + ".pem")},
+                            {"clientKeyData", certificates.text(name + ".key")},
+                            {"expirationTimestamp", formatTime(clock_.now() + std::chrono::minutes(10))}};
+    certificates.write("answer", toText(JsonObject{{"kind", "ExecCredential"},
+                                                   {"apiVersion", "client.authentication.k8s.io/v1"},
+                                                   {"status", status}}));
+  };
+  config_.caCertificates = certificates.text("server.pem");
+  config_.exec = ExecPlugin{.apiVersion = "client.authentication.k8s.io/v1",
+                            .command = "/bin/cat",
+                            .arguments = {certificates.path("answer")}};
+  give("unknown");
+  EXPECT_FALSE(call({.path = "/x"}).has_value());
+  give("known");
+  clock_.advance(std::chrono::minutes(10));
+  const auto answer = call({.path = "/x"});
+  EXPECT_TRUE(answer.has_value()) << answer.error().toString();
 }
 
 TEST_F(HttpApiTest, TellsARefusalWithoutAnotherTokenOnce) {

@@ -60,13 +60,13 @@ Error responseError(const HttpResponse& response) {
   return statusError(response.status, body ? *body : Json(response.body), retryAfterHeader(response.headers));
 }
 
-HttpWatch::HttpWatch(HttpClient& client, HttpRequest request, Duration idleLimit, std::string name,
-                     Signal& signal)
+HttpWatch::HttpWatch(std::shared_ptr<HttpClient> client, HttpRequest request, Duration idleLimit,
+                     std::string name, Signal& signal)
     : signal_(signal), events_(kMaxWaiting) {
-  reader_ = std::jthread([this, &client, idleLimit, request = std::move(request),
+  reader_ = std::jthread([this, client = std::move(client), idleLimit, request = std::move(request),
                           name = name.substr(0, 15)](std::stop_token stop) {
     pthread_setname_np(pthread_self(), name.c_str());
-    run(client, request, idleLimit, stop);
+    run(*client, request, idleLimit, stop);
   });
 }
 

@@ -16,8 +16,9 @@ namespace mainstay::kube {
 
 class HttpWatch final : public WatchStream {
  public:
-  // Starts reading. `client` and `signal` must outlive the stream.
-  HttpWatch(HttpClient& client, HttpRequest request, Duration idleLimit, std::string name, Signal& signal);
+  // Starts reading. `signal` must outlive the stream.
+  HttpWatch(std::shared_ptr<HttpClient> client, HttpRequest request, Duration idleLimit, std::string name,
+            Signal& signal);
   // Stops at once, also while nothing arrives.
   ~HttpWatch() override = default;
 

@@ -20,7 +20,7 @@ std::string trimmedToken(const std::string& text) {
 TokenSource::TokenSource(const FileSystem& files, std::string token, std::string file)
     : files_(files), file_(std::move(file)), token_(std::move(token)) {}
 
-Result<std::string> TokenSource::current(TimePoint now) {
+Result<Credential> TokenSource::current(TimePoint now) {
   std::lock_guard lock(mutex_);
   if (!file_.empty() && (!readAt_ || now - *readAt_ >= kTokenAge)) {
     if (Result<> read = readFile(now); !read) {
@@ -32,17 +32,16 @@ Result<std::string> TokenSource::current(TimePoint now) {
                  {{"file", file_}, {"error", read.error()}});
     }
   }
-  return token_;
+  return Credential{.token = token_};
 }
 
-bool TokenSource::refresh(TimePoint now) {
+bool TokenSource::refresh(const Credential& used, TimePoint now) {
   std::lock_guard lock(mutex_);
   if (file_.empty()) {
     return false;
   }
-  const std::string before = token_;
   ignore(readFile(now), "the 401 that led here is the better error");
-  return token_ != before;
+  return token_ != used.token;
 }
 
 Result<> TokenSource::readFile(TimePoint now) {

@@ -49,7 +49,9 @@ TEST(TokenBucketTest, ZeroIsNoLimit) {
 
 class TokenSourceTest : public testing::Test {
  protected:
-  std::string at(Duration time) { return source_.current(TimePoint(time)).value_or("(error)"); }
+  std::string at(Duration time) {
+    return source_.current(TimePoint(time)).value_or(Credential{.token = "(error)"}).token;
+  }
   FakeFileSystem files_{std::map<std::string, std::string>{{"/run/token", "one\n"}}};
   TokenSource source_{files_, "", "/run/token"};
 };
@@ -69,9 +71,10 @@ TEST_F(TokenSourceTest, GoesOnWithTheLastTokenWhileTheFileCannotBeRead) {
 
 TEST_F(TokenSourceTest, ReadsAtOnceAfterARefusal) {
   EXPECT_EQ(at(seconds(0)), "one");
-  EXPECT_FALSE(source_.refresh(TimePoint(seconds(1)))) << "the same token would be refused again";
+  EXPECT_FALSE(source_.refresh({.token = "one"}, TimePoint(seconds(1))))
+      << "the same token would be refused again";
   ASSERT_TRUE(files_.write("/run/token", "two").has_value());
-  EXPECT_TRUE(source_.refresh(TimePoint(seconds(2))));
+  EXPECT_TRUE(source_.refresh({.token = "one"}, TimePoint(seconds(2))));
   EXPECT_EQ(at(seconds(3)), "two");
 }
 
@@ -89,8 +92,8 @@ TEST_F(TokenSourceTest, NamesTheFileAndNeverItsContent) {
 TEST(TokenSourceWithoutFileTest, GivesTheTokenItWasGiven) {
   FakeFileSystem files;
   TokenSource source(files, "fixed", "");
-  EXPECT_EQ(source.current(TimePoint{}).value(), "fixed");
-  EXPECT_FALSE(source.refresh(TimePoint{}));
+  EXPECT_EQ(source.current(TimePoint{}).value().token, "fixed");
+  EXPECT_FALSE(source.refresh({.token = "fixed"}, TimePoint{}));
 }
 
 }  // namespace

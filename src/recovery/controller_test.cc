@@ -559,6 +559,35 @@ TEST_F(RecoveryTest, TellsOfRefusedCapacityInTheProvidersWords) {
   EXPECT_THAT(world.told("CapacityRefused"), SizeIs(1));
 }
 
+TEST_F(RecoveryTest, TellsWhatHoldsTheGroup) {
+  world.launches = false;
+  begin();
+  world.raiseFault("b");
+  world.after(seconds(2), [&] { world.cloud.obstacle = "process Launch of group workers is suspended"; });
+  world.run(minutes(2));
+
+  const api::NodeRecovery incident = world.incidentOf("b");
+  EXPECT_EQ(incident.status.phase, Phase::kReplacing);
+  EXPECT_THAT(incident.status.message, HasSubstr("process Launch of group workers is suspended"));
+  EXPECT_THAT(incident.status.provider.message, HasSubstr("process Launch of group workers is suspended"));
+  EXPECT_THAT(world.told("ReplacementHeld"), SizeIs(1));
+}
+
+TEST_F(RecoveryTest, TellsWhatHoldsTheEndOfTheInstance) {
+  begin();
+  world.cloud.onMark = [&](const std::string& id) {
+    world.cloud.instances[id].lifecycle = "Terminating:Wait";
+    world.cloud.instances[id].obstacle = "a lifecycle hook holds it";
+  };
+  world.raiseFault("b");
+  world.run(minutes(2));
+
+  const api::NodeRecovery incident = world.incidentOf("b");
+  EXPECT_EQ(incident.status.phase, Phase::kReplacing);
+  EXPECT_THAT(incident.status.message, HasSubstr("(Terminating:Wait): a lifecycle hook holds it"));
+  EXPECT_EQ(incident.status.provider.message, "a lifecycle hook holds it");
+}
+
 TEST_F(RecoveryTest, EscalatesAfterHalfAnHourAndGoesOnWatching) {
   world.launches = false;
   begin();

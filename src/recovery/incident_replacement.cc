@@ -74,9 +74,10 @@ const InstanceFacts* IncidentPlan::freshFacts() {
 void IncidentPlan::noteProvider(const InstanceFacts& facts) {
   api::ProviderRecord& record = status_.provider;
   const std::string trouble =
-      record.intent && facts.group ? capacityTrouble(*facts.group, launchedAfter(incident_, status_)) : "";
+      record.intent && facts.group ? replacementTrouble(*facts.group, launchedAfter(incident_, status_)) : "";
   if (!trouble.empty() && trouble != record.message) {
-    tell(true, "CapacityRefused", "Group " + record.group + " cannot launch a replacement: " + trouble);
+    tell(true, facts.group->obstacle.empty() ? "CapacityRefused" : "ReplacementHeld",
+         "Group " + record.group + " has not launched a replacement: " + trouble);
   }
   record.message = trouble;
   if (facts.gone()) {
@@ -87,7 +88,10 @@ void IncidentPlan::noteProvider(const InstanceFacts& facts) {
     record.message = "the mark did not stick: group " + record.group + " holds the instance as healthy";
     say(record.message);
   } else {
-    say("waits for instance " + record.instance + " to end (" + facts.instance->lifecycle + ")");
+    const std::string& held = facts.instance->obstacle;
+    record.message = held.empty() ? record.message : held;
+    say("waits for instance " + record.instance + " to end (" + facts.instance->lifecycle + ")" +
+        (held.empty() ? "" : ": " + held));
   }
 }
 

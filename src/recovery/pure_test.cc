@@ -134,10 +134,12 @@ TEST(ReplacementTest, ComparesDevicesAlone) {
 TEST(ReplacementTest, QuotesTheNewestFailureSinceThen) {
   cloud::Group group;
   group.activities = {{"Failed", "no capacity", kAt}, {"Successful", "", kAt - seconds(5)}};
-  EXPECT_EQ(capacityTrouble(group, kAt - seconds(1)), "no capacity");
-  EXPECT_EQ(capacityTrouble(group, kAt + seconds(1)), "") << "an old story";
+  EXPECT_EQ(replacementTrouble(group, kAt - seconds(1)), "no capacity");
+  EXPECT_EQ(replacementTrouble(group, kAt + seconds(1)), "") << "an old story";
   group.activities.insert(group.activities.begin(), {"InProgress", "", kAt + seconds(2)});
-  EXPECT_EQ(capacityTrouble(group, kAt), "");
+  EXPECT_EQ(replacementTrouble(group, kAt), "");
+  group.obstacle = "process Launch is suspended";
+  EXPECT_EQ(replacementTrouble(group, kAt), "process Launch is suspended");
 }
 
 TEST(BudgetTest, CountsAPlaceThatItsIncidentDoesNotKnowOfYet) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/names.h"
+#include "recovery/agent_traces.h"
 #include "recovery/evidence.h"
 #include "recovery/life_cycle.h"
 #include "recovery/node_marks.h"
@@ -156,12 +157,18 @@ Result<> readOnce(kube::WatchCache<T>& cache, TimePoint now) {
 class ReleaseWorld {
  public:
   ReleaseWorld(kube::Api& api, const Providers& providers)
-      : providers_(providers),
+      : api_(api),
+        providers_(providers),
         caches_(api, signal_),
         executor_(api, caches_, providers_, "", [] { return true; }) {}
 
   Result<> read(TimePoint now) {
     MAINSTAY_TRY(readOnce(caches_.nodes, now));
+    // A cluster without our kinds, where only agents run, has neither policies nor incidents.
+    const Result<kube::ObjectList> kinds = kube::list(api_, api::kRecoveryPolicies);
+    if (!kinds && kinds.error().code() == Code::kNotFound) {
+      return {};
+    }
     MAINSTAY_TRY(readOnce(caches_.policies, now));
     return readOnce(caches_.incidents, now);
   }
@@ -230,11 +237,37 @@ class ReleaseWorld {
     fleet.facts[incident.meta.name] = std::move(facts);
   }
 
+  kube::Api& api_;
   const Providers& providers_;
   Signal signal_;
   Caches caches_;
   Executor executor_;
 };
+
+// "" when the node bears no traces of an agent. An agent that still runs writes them again.
+Result<std::string> forgetAgent(kube::Api& api, const Json& node, bool dryRun) {
+  const std::optional<Json> patch = withoutAgentTraces(node);
+  if (!patch) {
+    return "";
+  }
+  const std::string name = findString(node, "metadata", "name");
+  if (dryRun) {
+    return "the agent's conditions and findings would be taken off node " + name;
+  }
+  const Result<Json> written = kube::patch(api, api::kNodes, "", name, kube::Body::kStrategicMergePatch,
+                                           *patch, api::kCliManager, "status");
+  if (!written && written.error().code() != Code::kNotFound) {
+    return fail(Error(written.error()).with("taking the agent's conditions off node " + name));
+  }
+  return "the agent's conditions and findings are taken off node " + name;
+}
+
+void addTo(Released& released, Result<std::string> done) {
+  released.failed |= !done;
+  if (std::string sentence = done ? *std::move(done) : done.error().toString(); !sentence.empty()) {
+    released.sentences.push_back(std::move(sentence));
+  }
+}
 
 }  // namespace
 
@@ -270,8 +303,16 @@ Result<Released> releaseAllNodes(kube::Api& api, const Providers& providers, con
   Released released;
   for (const std::string& name : names) {
     Result<std::string> done = world.release(name, all, now);
-    released.failed |= !done;
-    released.sentences.push_back(done ? *done : done.error().with("releasing node " + name).toString());
+    if (!done) {
+      done.error().with("releasing node " + name);
+    }
+    addTo(released, std::move(done));
+  }
+  if (released.failed) {
+    return released;  // what stays out of service keeps its evidence
+  }
+  for (const Json& node : nodes.items) {
+    addTo(released, forgetAgent(api, node, all.dryRun));
   }
   return released;
 }

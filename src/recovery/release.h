@@ -30,8 +30,9 @@ Result<ReleasePlan> planRelease(const Fleet& fleet, const std::string& node, con
 Result<std::string> releaseNode(kube::Api& api, const Providers& providers, const std::string& node,
                                 const ReleaseOptions& options, TimePoint now);
 
-// Every node that bears our marks; one sentence each. Goes on after a failure, which is then told in its sentence and
-// `failed`. For uninstalling: run it when the controller has been stopped.
+// Every node that bears our marks, and what agents wrote on any; one sentence each. Goes on after a failure, which is then
+// told in its sentence and `failed`. For uninstalling: run it when controller and agents have been stopped; one that still
+// runs writes anew.
 struct Released {
   std::vector<std::string> sentences;
   bool failed = false;

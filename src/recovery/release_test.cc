@@ -163,10 +163,56 @@ TEST_F(ReleaseTest, TakesEverythingBackForAnUninstall) {
       releaseAllNodes(world.api, {{"local", &world.cloud}}, {.reason = "uninstall"}, world.api.now).value();
 
   EXPECT_FALSE(released.failed);
-  EXPECT_THAT(released.sentences, testing::ElementsAre(HasSubstr("node b is released")));
+  EXPECT_THAT(released.sentences,
+              testing::ElementsAre(HasSubstr("node b is released"), HasSubstr("taken off node b")));
   EXPECT_EQ(world.healthOf("b"), "");
   EXPECT_FALSE(world.tainted("b"));
   EXPECT_EQ(world.healthOf("foreign"), api::kUnschedulable);
+}
+
+// A node as an agent leaves it; `theirs` is a condition that another detector has written as well.
+Json nodeWithAgentTraces(const std::string& name, const std::string& theirs) {
+  const auto fields = [](const std::string& type) {
+    return JsonObject{
+        {"f:status", JsonObject{{"f:conditions", JsonObject{{"k:{\"type\":\"" + type + "\"}", Json()}}}}}};
+  };
+  const auto entry = [&](const char* manager, const std::string& type) {
+    return JsonObject{{"manager", manager}, {"fieldsV1", fields(type)}};
+  };
+  return JsonObject{
+      {"metadata", JsonObject{{"name", name},
+                              {"uid", "uid-1"},
+                              {"annotations", JsonObject{{api::kFindingsAnnotation, "[]"}}},
+                              {"managedFields", JsonArray{entry(api::kAgentManager, "NeuronHealth"),
+                                                          entry(api::kAgentManager, theirs),
+                                                          entry("node-problem-detector", theirs)}}}}};
+}
+
+TEST_F(ReleaseTest, AnUninstallTakesOffWhatAgentsWrote) {
+  world.api.put(World::nodePath("d"), nodeWithAgentTraces("d", "KernelDeadlock"));
+  const Released tried =
+      releaseAllNodes(world.api, {}, {.reason = "", .dryRun = true}, world.api.now).value();
+  EXPECT_THAT(tried.sentences, testing::Contains(HasSubstr("would be taken off node d")));
+  world.api.writes.clear();
+
+  const Released released = releaseAllNodes(world.api, {}, {}, world.api.now).value();
+  EXPECT_THAT(released.sentences, testing::Contains(HasSubstr("are taken off node d")));
+  EXPECT_EQ(world.api.writes.back().path, World::nodePath("d") + "/status");
+  EXPECT_EQ(world.api.writes.back().body,
+            parseJson(R"({"metadata": {"uid": "uid-1", "annotations": {"mainstay.dev/findings": null}},
+                          "status": {"conditions": [{"$patch": "delete", "type": "NeuronHealth"}]}})")
+                .value());
+}
+
+TEST_F(ReleaseTest, AnUninstallNeedsNoneOfOurKinds) {
+  world.api.put(World::nodePath("d"), nodeWithAgentTraces("d", "KernelDeadlock"));
+  world.api.refuse = [](const kube::ApiRequest& request) -> std::optional<Error> {
+    const bool ours = request.path.starts_with("/apis/mainstay.dev/");
+    return ours ? std::optional(Error(Code::kNotFound, "the server could not find it")) : std::nullopt;
+  };
+  const Released released = releaseAllNodes(world.api, {}, {}, world.api.now).value();
+  EXPECT_FALSE(released.failed);
+  EXPECT_THAT(released.sentences, testing::Contains(HasSubstr("are taken off node d")));
 }
 
 TEST_F(ReleaseTest, GoesOnAfterAFailureOnOneNode) {
@@ -182,7 +228,7 @@ TEST_F(ReleaseTest, GoesOnAfterAFailureOnOneNode) {
   const Released released = releaseAllNodes(world.api, {{"local", &world.cloud}}, {}, world.api.now).value();
 
   EXPECT_TRUE(released.failed);
-  EXPECT_THAT(released.sentences, SizeIs(2));
+  EXPECT_THAT(released.sentences, SizeIs(2)) << "what stays out of service keeps its evidence";
   EXPECT_FALSE(world.tainted("c"));
 }
 

@@ -107,7 +107,10 @@ std::string missingDevices(const api::Resources& old, const api::Resources& now)
   return "";
 }
 
-std::string capacityTrouble(const cloud::Group& group, TimePoint since) {
+std::string replacementTrouble(const cloud::Group& group, TimePoint since) {
+  if (!group.obstacle.empty()) {
+    return group.obstacle;
+  }
   const auto newest = std::ranges::max_element(group.activities, {}, &cloud::ScalingActivity::started);
   if (newest == group.activities.end() || newest->started < since || newest->status != "Failed") {
     return "";

@@ -27,8 +27,8 @@ bool unknownToAnswers(const Fleet& fleet, const api::Node& node);
 // enough.
 std::string missingDevices(const api::Resources& old, const api::Resources& now);
 
-// Why the group launches nothing, in the provider's words: the newest activity since then failed. "" when it
-// did not.
-std::string capacityTrouble(const cloud::Group& group, TimePoint since);
+// Why the group launches nothing, in the provider's words: what holds the group, or the newest activity since then
+// failed. "" when neither.
+std::string replacementTrouble(const cloud::Group& group, TimePoint since);
 
 }  // namespace mainstay::recovery

@@ -25,6 +25,7 @@ class FakeCloud final : public cloud::Provider {
  public:
   std::map<std::string, cloud::Instance> instances;  // by providerID
   std::vector<cloud::ScalingActivity> activities;    // newest first
+  std::string obstacle;                              // what holds the group
   std::vector<std::string> marks;                    // providerIDs, in order
   std::optional<Error> trouble;                      // every call fails with it
   std::optional<Error> refusal;                      // markUnhealthy fails with it
@@ -47,6 +48,7 @@ class FakeCloud final : public cloud::Provider {
     cloud::Group found;
     found.name = group;
     found.activities = activities;
+    found.obstacle = obstacle;
     for (const auto& [id, instance] : instances) {
       if (instance.group == group) {
         found.instances.push_back(instance);

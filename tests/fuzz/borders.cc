@@ -1,5 +1,6 @@
 #include "borders.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,6 +10,7 @@
 #include "fault/record.h"
 #include "fault/rule.h"
 #include "fault/text.h"
+#include "sidecar/problems.h"
 
 namespace mainstay::fuzz {
 namespace {
@@ -88,6 +90,19 @@ void findings(std::string_view input) {
   require(text.size() <= fault::kMaxFindingsBytes, "the annotation is bounded");
   const auto again = fault::decodeFindings(text);
   require(again && again->size() <= fault::kMaxFindings, "what we write we can read");
+}
+
+void metricsText(std::string_view input) {
+  const std::set<std::string> reasons = {"NeuronHasError_DMA_ERROR", "a\"b\\\n"};
+  const sidecar::Problems problems = sidecar::readProblems(input, reasons);
+  for (const auto& [reason, seen] : problems.seen) {
+    require(reasons.contains(reason), "only what was asked for is kept");
+  }
+  const auto lines = static_cast<std::size_t>(std::ranges::count(input, '\n')) + 1;
+  require(problems.wrongLines <= lines, "a line is wrong once");
+  const std::string more = std::string(input) + "\nproblem_counter{reason=\"NeuronHasError_DMA_ERROR\"} 1";
+  require(sidecar::readProblems(more, reasons).seen["NeuronHasError_DMA_ERROR"],
+          "nothing before a good line hides it");
 }
 
 }  // namespace mainstay::fuzz

@@ -11,5 +11,6 @@ void kmsgRecord(std::string_view input);
 void ruleFile(std::string_view input);
 void json(std::string_view input);
 void findings(std::string_view input);
+void metricsText(std::string_view input);
 
 }  // namespace mainstay::fuzz

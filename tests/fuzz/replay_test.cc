@@ -42,6 +42,9 @@ TEST(FuzzCorpusTest, RuleFile) {
 TEST(FuzzCorpusTest, Json) {
   replay("json", json);
 }
+TEST(FuzzCorpusTest, MetricsText) {
+  replay("metricsText", metricsText);
+}
 TEST(FuzzCorpusTest, Findings) {
   replay("findings", findings);
 }

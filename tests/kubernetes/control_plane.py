@@ -30,6 +30,7 @@ AUDIT_POLICY = {
     "omitStages": ["RequestReceived"],
     "rules": [{"level": "RequestResponse", "verbs": ["create", "update", "patch", "delete"],
                "userGroups": ["system:serviceaccounts"]},
+              {"level": "Request", "verbs": ["create"], "resources": [{"group": "rbac.authorization.k8s.io"}]},
               {"level": "Metadata"}],
 }
 

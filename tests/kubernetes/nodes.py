@@ -36,7 +36,7 @@ def build_image(folder, name, files, entrypoint):
 
     container = buildah("from", "scratch")
     for inside, here in files.items():
-        buildah("copy", "--chmod", "755", container, here, inside)
+        buildah("copy", "--chmod", "755", container, here.resolve(), inside)
     buildah("config", "--entrypoint", json.dumps(entrypoint), container)
     buildah("commit", "--rm", container, name)
     buildah("push", name, f"oci-archive:{archive}:{name}")

@@ -6,10 +6,9 @@ from control_plane import eventually
 
 
 @pytest.fixture(scope="module")
-def node(plane, folder):
-    images = nodes.build_test_images(folder)
+def node(plane, base_images):
     dns = nodes.Dns(plane)
-    node = nodes.Node(plane, "node-f", 9, images=images)
+    node = nodes.Node(plane, "node-f", 9, images=base_images)
     node.wait_ready()
     yield node
     node.stop()

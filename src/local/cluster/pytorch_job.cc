@@ -13,6 +13,15 @@ namespace {
 // How many of a replica type are in which state; keys as in replicaStatuses.
 using Tally = std::map<std::string, std::int64_t>;
 
+// restartPolicy ExitCode: from here on an exit code is a signal's, and the pod is tried again.
+constexpr std::int64_t kRetryableExitCodes = 128;
+
+// A pod that failed without an exit code, such as an evicted one, may be tried again.
+bool failedForGood(const ReplicaSpec& replica, const Json& pod) {
+  return replica.restartPolicy == "ExitCode" &&
+         exitCodeOf(pod).value_or(kRetryableExitCodes) < kRetryableExitCodes;
+}
+
 // One job while it is planned: what is there, and the status as it becomes.
 class JobPlanner {
  public:
@@ -248,13 +257,23 @@ class JobPlanner {
       ++tally["succeeded"];
     } else if (phase == "Failed") {
       ++tally["failed"];
-      if (replica.restartPolicy != "Never" && !isDeleting(pod)) {
+      if (failedForGood(replica, pod)) {
+        failByExitCode(replica);
+      } else if (replica.restartPolicy != "Never" && !isDeleting(pod)) {
         plan_.deletePods.push_back(pod);
         tell("Warning", "Restarting",
              "job " + findString(job_, "metadata", "name") + " is restarting because " + replica.type +
                  " replica(s) failed.");
       }
     }
+  }
+
+  // Without a completionTime, as the operator leaves it: such a job has no time to live.
+  void failByExitCode(const ReplicaSpec& replica) {
+    const std::string message = "job \"" + findString(job_, "metadata", "name") + "\" is failing because \"" +
+                                replica.type + "\" replica(s) failed.";
+    tell("Warning", "Failed", message);
+    setCondition("Failed", "True", "Failed", message);
   }
 
   // Conditions from the counts: the master's end is the job's; without a master all workers must succeed.

@@ -2,7 +2,7 @@
 // environment, conditions and reasons are the operator's own, so that tools and controllers written for it
 // see no difference.
 //
-// Not modelled: elastic policy, ExitCode restarts, gang scheduling, the init container that waits for the
+// Not modelled: elastic policy, gang scheduling, the Event of each exit code, the init container that waits for the
 // master's name (the kubelet waits instead).
 #pragma once
 

@@ -64,6 +64,16 @@ spec:
       }
     }
   }
+  void setExitCode(const std::string& pod, int code) {
+    setPhase("Failed", pod);
+    for (Json& each : pods_) {
+      if (name(each) == pod) {
+        each.at_pointer("/status").get_object()["containerStatuses"] =
+            JsonArray{{{"name", "side"}, {"state", {{"terminated", {{"exitCode", 0}}}}}},
+                      {{"name", "pytorch"}, {"state", {{"terminated", {{"exitCode", code}}}}}}};
+      }
+    }
+  }
   static std::string name(const Json& object) { return findString(object, "metadata", "name"); }
   static std::vector<std::string> names(const std::vector<Json>& objects) {
     std::vector<std::string> all;
@@ -211,6 +221,52 @@ TEST_F(PyTorchJobTest, AFailedPodIsMadeAgainUnlessTheJobNeverRestarts) {
   EXPECT_EQ(reasonOf("Failed"), "PyTorchJobFailed");
 }
 
+TEST_F(PyTorchJobTest, WithExitCodesASignalRestartsThePodAndAnythingElseFailsTheJob) {
+  setRestartPolicy("ExitCode");
+  EXPECT_EQ(findString(plan().createPods.at(1), "spec", "restartPolicy"), "Never");
+  setPhase("Running");
+  setExitCode("mini-worker-0", 137);
+  EXPECT_EQ(names(plan().deletePods), std::vector<std::string>{"mini-worker-0"});
+  EXPECT_EQ(conditions(), "Created=True Restarting=True");
+  EXPECT_EQ(names(plan().createPods), std::vector<std::string>{"mini-worker-0"});
+  setPhase("Running");
+  plan();
+  setPhase("Failed", "mini-worker-0");
+  EXPECT_EQ(plan().deletePods.size(), 1u) << "evicted: no exit code";
+  plan();
+  setPhase("Running");
+  plan();
+  setExitCode("mini-worker-1", 1);
+  const JobPlan failing = plan();
+  EXPECT_TRUE(failing.deletePods.empty());
+  EXPECT_EQ(conditions(), "Created=True Running=False Failed=True");
+  EXPECT_EQ(arrayAt(job_, "status", "conditions").back().at("message"),
+            R"(job "mini" is failing because "Worker" replica(s) failed.)");
+  EXPECT_EQ(findString(job_, "status", "completionTime"), "");
+  EXPECT_TRUE(plan().createPods.empty());
+}
+
+TEST_F(PyTorchJobTest, APodThatIsBeingDeletedCanStillFailAJobByItsExitCode) {
+  setRestartPolicy("ExitCode");
+  plan();
+  setPhase("Running");
+  setExitCode("mini-worker-0", 1);
+  pods_[1].get_object()["metadata"].get_object()["deletionTimestamp"] = formatTime(now_);
+  plan();
+  EXPECT_EQ(reasonOf("Failed"), "PyTorchJobFailed");
+}
+
+TEST_F(PyTorchJobTest, ASuspendedJobDoesNotLookAtExitCodes) {
+  setRestartPolicy("ExitCode");
+  plan();
+  setPhase("Running");
+  plan();
+  setPolicy("suspend", true);
+  setExitCode("mini-worker-0", 1);
+  plan();
+  EXPECT_EQ(conditions(), "Created=True Running=False Suspended=True");
+}
+
 TEST_F(PyTorchJobTest, APodOfALostNodeCountsAsFailedAndStays) {
   plan();
   setPhase("Running");
@@ -272,11 +328,9 @@ TEST_F(PyTorchJobTest, FewerReplicasTakeTheHighestAway) {
 }
 
 TEST_F(PyTorchJobTest, AWrongSpecFailsTheJobWithTheReason) {
-  for (const char* wrong :
-       {"{}", "{Chief: {template: {spec: {containers: [{name: pytorch}]}}}}",
-        "{Master: {template: {spec: {containers: [{name: other}]}}}}", "{Master: null}",
-        "{Master: {template: {spec: {containers: [{name: pytorch}, 7]}}}}",
-        "{Master: {restartPolicy: ExitCode, template: {spec: {containers: [{name: pytorch}]}}}}"}) {
+  for (const char* wrong : {"{}", "{Chief: {template: {spec: {containers: [{name: pytorch}]}}}}",
+                            "{Master: {template: {spec: {containers: [{name: other}]}}}}", "{Master: null}",
+                            "{Master: {template: {spec: {containers: [{name: pytorch}, 7]}}}}"}) {
     SetUp();
     job_.at_pointer("/spec").get_object()["pytorchReplicaSpecs"] =
         parseYaml(wrong, "test").value().at(0).value;

@@ -130,9 +130,6 @@ std::string checkReplicaSpecs(const Json& job, const std::vector<ReplicaSpec>& r
     if (replica.label != "master" && replica.label != "worker") {
       return "PyTorchReplicaType is " + replica.type + " but must be one of [Master Worker]";
     }
-    if (replica.restartPolicy == "ExitCode") {
-      return "restartPolicy ExitCode of " + replica.type + " is not modelled by the local cluster";
-    }
     if (!mainContainer(replica)) {
       return "There is no container named pytorch in " + replica.type;
     }
@@ -160,7 +157,8 @@ Json replicaPod(const Json& job, const std::vector<ReplicaSpec>& replicas, const
   JsonObject metadata = replicaMetadata(job, replica, index, std::move(labels));
   metadata["annotations"] = objectAt(replica.podTemplate, "metadata", "annotations");
   JsonObject spec = objectAt(replica.podTemplate, "spec");
-  spec["restartPolicy"] = replica.restartPolicy;
+  // ExitCode is the operator's own: a pod knows nothing of it, and is not restarted in place.
+  spec["restartPolicy"] = replica.restartPolicy == "ExitCode" ? "Never" : replica.restartPolicy;
   for (Json& container : spec["containers"].get_array()) {
     JsonArray environment = environmentOf(container, job, replicas, replica, index);
     container.get_object()["env"] = std::move(environment);
@@ -194,6 +192,15 @@ std::string replicaLabelOf(const Json& pod) {
 
 int replicaIndexOf(const Json& pod) {
   return numberIn(findString(pod, "metadata", "labels", kReplicaIndexLabel), -1);
+}
+
+std::optional<std::int64_t> exitCodeOf(const Json& pod) {
+  for (const Json& container : arrayAt(pod, "status", "containerStatuses")) {
+    if (findString(container, "name") == kMainContainer) {
+      return integerAt(container, "state", "terminated", "exitCode");
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace mainstay::local

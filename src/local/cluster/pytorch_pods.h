@@ -2,6 +2,8 @@
 // equips them. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +33,7 @@ std::string replicaSelector(const Json& job, const ReplicaSpec& replica);
 // "master", "worker", and the index, from a pod's labels; -1 when it has none.
 std::string replicaLabelOf(const Json& pod);
 int replicaIndexOf(const Json& pod);
+// Exit code of a pod's training container; nullopt while it runs, or when it never came to exit.
+std::optional<std::int64_t> exitCodeOf(const Json& pod);
 
 }  // namespace mainstay::local

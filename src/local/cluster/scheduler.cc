@@ -63,7 +63,7 @@ bool isPending(const api::Pod& pod) {
 
 Placement placePod(const api::Pod& pod, const std::vector<Candidate>& candidates) {
   const Candidate* best = nullptr;
-  std::int64_t bestRoom = 0;
+  std::pair<int, std::int64_t> bestScore;
   std::map<std::string, int> counts;
   for (const Candidate& candidate : candidates) {
     const std::vector<std::string> reasons = obstacles(pod, candidate);
@@ -71,10 +71,12 @@ Placement placePod(const api::Pod& pod, const std::vector<Candidate>& candidates
       ++counts[reason];
     }
     const auto room = candidate.free.find("pods");
-    const std::int64_t left = room == candidate.free.end() ? 0 : room->second;
-    if (reasons.empty() && (!best || left > bestRoom)) {
+    const api::ObjectMeta& node = candidate.node->meta;
+    const std::pair score(pod.nodeAffinity.preference(node.name, node.labels),
+                          room == candidate.free.end() ? 0 : room->second);
+    if (reasons.empty() && (!best || score > bestScore)) {
       best = &candidate;
-      bestRoom = left;
+      bestScore = score;
     }
   }
   return best ? Placement{best->node->meta.name, ""}

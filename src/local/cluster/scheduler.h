@@ -1,7 +1,7 @@
-// Scheduler: binds pods to nodes by taints, node selector, required node affinity, readiness and free
-// resources; says of the others why not, in kube-scheduler's words.
+// Scheduler: binds pods to nodes by taints, node selector, node affinity, readiness and free resources; says of
+// the others why not, in kube-scheduler's words.
 //
-// Not modelled: preemption, preferences, pod (anti-)affinity, topology spread, volumes, ports, other
+// Not modelled: preemption, scores other than preferred node affinity and room, pod (anti-)affinity, topology spread, volumes, ports, other
 // scheduler names (their pods are left alone).
 #pragma once
 
@@ -23,7 +23,7 @@ struct Placement {
   std::string message;  // then: "0/3 nodes are available: 1 Insufficient aws.amazon.com/neuron, ..."
 };
 
-// Of the nodes that allow it, the one with the fewest pods, then by name: the same facts give the same node.
+// Of the nodes that allow it, the one that the pod prefers most, then with the most room for pods, then by name: the same facts give the same node.
 // Pure.
 Placement placePod(const api::Pod& pod, const std::vector<Candidate>& candidates);
 

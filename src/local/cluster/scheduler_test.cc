@@ -52,10 +52,32 @@ TEST(PlacePodTest, CountsEachReasonAsKubeSchedulerDoes) {
       "0/5 nodes are available: 2 Insufficient cpu, 1 Too many pods, "
       "1 node(s) had untolerated taint {gpu: broken}, 1 node(s) were not ready, 1 node(s) were "
       "unschedulable.");
-  pod.nodeSelector = {{"zone", "1"}};
+  pod.nodeAffinity.nodeSelector = {{"zone", "1"}};
   EXPECT_EQ(placePod(pod, {other}).message,
             "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.");
   EXPECT_EQ(placePod(pod, {}).message, "0/0 nodes are available.");
+}
+
+TEST(PlacePodTest, HonoursRequiredNodeAffinity) {
+  Candidate small = machine("a", {{"pods", 9000}});
+  edit(small).meta.labels = {{"gpus", "4"}};
+  Candidate large = machine("b", {{"pods", 1000}});
+  edit(large).meta.labels = {{"gpus", "8"}};
+  api::Pod pod = wanting({{"pods", 1000}});
+  pod.nodeAffinity.required = {{.labels = {{"gpus", api::NodeRequirement::Op::kGt, {"4"}}}}};
+  EXPECT_EQ(placePod(pod, {small, large}).node, "b");
+  EXPECT_EQ(placePod(pod, {small}).message,
+            "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.");
+}
+
+TEST(PlacePodTest, PrefersWhatThePodPrefersToRoom) {
+  const Candidate roomy = machine("a", {{"pods", 9000}});
+  Candidate wanted = machine("b", {{"pods", 1000}});
+  edit(wanted).meta.labels = {{"zone", "1"}};
+  api::Pod pod = wanting({{"pods", 1000}});
+  pod.nodeAffinity.preferred = {{1, {.labels = {{"zone", api::NodeRequirement::Op::kIn, {"1"}}}}}};
+  EXPECT_EQ(placePod(pod, {roomy, wanted}).node, "b");
+  EXPECT_EQ(placePod(pod, {roomy}).node, "a");
 }
 
 TEST(PlacePodTest, ATolerationOpensATaintedAndACordonedNode) {

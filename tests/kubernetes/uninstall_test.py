@@ -1,0 +1,43 @@
+"""What `helm upgrade`, `rollback` and `uninstall` leave behind."""
+import subprocess
+
+from control_plane import ROOT, eventually
+from room import FAULT, HEALTH, JOBS, NAMESPACE, RECOVERIES, set_policy
+
+
+def ours(keys):
+    return [key for key in keys if "mainstay.dev/" in key or key.startswith("sagemaker.amazonaws.com/")]
+
+
+def controllers(plane):
+    return plane.api.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/mainstay-controller")
+
+
+def test_an_upgrade_and_a_rollback_take(plane, room, mainstay):
+    def log_level():
+        return next(a for a in controllers(plane)["spec"]["template"]["spec"]["containers"][0]["args"] if "log-level" in a)
+
+    subprocess.run([*mainstay, "upgrade", "mainstay", ROOT / "deploy/chart", "--namespace", NAMESPACE, "--reuse-values",
+                    "--set", "log.level=debug", "--wait", "--timeout", "3m"], check=True, capture_output=True)
+    assert log_level() == "--log-level=debug"
+    subprocess.run([*mainstay, "rollback", "mainstay", "1", "--namespace", NAMESPACE, "--wait", "--timeout", "3m"],
+                   check=True, capture_output=True)
+    assert log_level() == "--log-level=info"
+    assert controllers(plane)["status"]["readyReplicas"] == 2
+
+
+def test_an_uninstall_gives_nodes_and_jobs_back(plane, room, mainstay):
+    nodes = plane.api.items("/api/v1/nodes")
+    assert any(HEALTH in node["metadata"]["labels"] for node in nodes), "there is something to give back"
+
+    subprocess.run([*mainstay, "uninstall", "mainstay", "--namespace", NAMESPACE, "--wait", "--timeout", "3m"], check=True,
+                   capture_output=True)
+
+    for node in plane.api.items("/api/v1/nodes"):
+        meta = node["metadata"]
+        assert ours(meta["labels"]) == [] and ours(meta.get("annotations", {})) == [], meta
+        assert ours(taint["key"] for taint in node["spec"].get("taints", [])) == []
+        assert not node["spec"].get("unschedulable")
+    for job in plane.api.items(JOBS):
+        assert "mainstay.dev/resume" not in job["metadata"].get("annotations", {})
+    assert plane.api.items(RECOVERIES), "the incidents stay, for whoever wants to know"
