@@ -77,7 +77,8 @@ Result<Json> patch(Api& api, const api::Resource& resource, const std::string& n
 // Preconditions: the UID must be this one (unless ""). `grace` in seconds; nullopt = the object's own.
 Result<> remove(Api& api, const api::Resource& resource, const std::string& ns, const std::string& name,
                 const std::string& uid, std::optional<int> graceSeconds = std::nullopt);
-// policy/v1 Eviction. kResourceExhausted = a PodDisruptionBudget refuses for now; kNotFound = gone already.
+// policy/v1 Eviction. kResourceExhausted = a PodDisruptionBudget refuses for now; kNotFound = gone already;
+// kConflict = another pod has the name by now, or somebody wrote in between.
 Result<> evict(Api& api, const std::string& ns, const std::string& pod, const std::string& uid);
 // Pages of 500 until the end. `resourceVersion` of the list is returned beside the items.
 struct ObjectList {

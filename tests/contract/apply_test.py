@@ -5,7 +5,7 @@ object's version, DaemonSets' own defaults, ownership taken over from client-sid
 """
 import pytest
 
-from client import NODES, RECOVERIES, config_map, pod, recovery, unique
+from client import APPLY_PATCH, NODES, RECOVERIES, config_map, pod, recovery, unique
 
 
 @pytest.fixture
@@ -206,6 +206,19 @@ def test_a_service_and_a_budget_are_applied(api, ns):
     assert owned(created, "one") == {"f:spec": {"f:maxUnavailable": {}, "f:selector": {}}}
 
 
+def test_through_the_status_labels_are_applied_to_built_in_kinds_alone(api, our_kinds, node, cluster_wide):
+    """As patches of a node's status carry the agent's findings."""
+    labelled = {"apiVersion": "v1", "kind": "Node", "metadata": {"labels": {"a": "1"}, "finalizers": ["example.com/x"]}}
+    applied = api.apply(f"{node}/status", labelled, "one").ok()
+    assert applied["metadata"]["labels"]["a"] == "1"
+    name = unique("contract")
+    cluster_wide(RECOVERIES, recovery(name))
+    labelled |= {"apiVersion": "mainstay.dev/v1alpha1", "kind": "NodeRecovery", "status": {"phase": "Held"}}
+    applied = api.apply(f"{RECOVERIES}/{name}/status", labelled, "one").ok()
+    assert "labels" not in applied["metadata"] and "finalizers" not in applied["metadata"]
+    assert owned(applied, "one", subresource="status")["f:status"] == {"f:phase": {}}, applied
+
+
 # --- Custom kinds ---
 
 def test_our_kinds_are_applied(api, our_kinds, cluster_wide):
@@ -252,7 +265,7 @@ def test_free_form_parts_are_owned_field_by_field(api, our_kinds, ns):
 # --- How to ask ---
 
 def test_apply_needs_a_manager(api, path):
-    api.call("PATCH", path, wanted(), "application/apply-patch+yaml").refused(422, "Invalid")
+    api.call("PATCH", path, wanted(), APPLY_PATCH).refused(422, "Invalid")
 
 
 def test_only_apply_can_be_forced(api, path):

@@ -134,10 +134,10 @@ def test_a_custom_object_says_what_it_is(api, our_kinds, missing):
 
 @pytest.fixture
 def define(api, cluster_wide):
-    """Makes a kind of the test's own, with this schema of its spec; the path of its objects."""
-    def make(spec, **version):
+    """Makes a kind of the test's own, with these schemas; the path of its objects, and its name."""
+    def make(spec, status=None, **version):
         kind = unique("t").replace("-", "")
-        body = definition(kind, spec, **version)
+        body = definition(kind, spec, status, **version)
         cluster_wide(CRDS, body)
         path = f"/apis/contract.example.com/v1/{kind}s"
         eventually(lambda: api.get(path).status == 200, f"{path} to be served")
@@ -146,14 +146,15 @@ def define(api, cluster_wide):
     return make
 
 
-def definition(kind, spec, **version):
+def definition(kind, spec, status=None, **version):
+    properties = {"spec": spec, **({"status": status} if status else {})}
     return {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{kind}s.contract.example.com"},
         "spec": {"group": "contract.example.com", "scope": "Cluster",
                  "names": {"plural": f"{kind}s", "kind": kind.capitalize()},
                  "versions": [{"name": "v1", "served": True, "storage": True, **version,
-                               "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}}]},
+                               "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}}}]},
     }
 
 
@@ -188,6 +189,21 @@ def test_lists_merge_as_their_schema_says(api, define):
     doubled = thing(kind, {"entries": [{"name": "x"}, {"name": "x"}]}, "b")
     api.create(path, doubled).invalid("spec.entries[1]")
     api.create(path, thing(kind, {"tags": ["a", "a"]}, "b")).invalid("spec.tags[1]")
+
+
+def test_spec_and_status_are_written_by_a_path_each(api, define):
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    path, kind = define(free, status=free, subresources={"status": {}})
+    made = api.create(path, thing(kind, {"suspend": False})).ok(201)
+    assert made["metadata"]["generation"] == 1
+    both = {"spec": {"suspend": True}, "status": {"conditions": [{"type": "Running"}]}, "metadata": {"labels": {"a": "1"}}}
+    reported = api.patch(f"{path}/a/status", both).ok()
+    assert reported["spec"] == {"suspend": False} and "labels" not in reported["metadata"]
+    assert reported["status"] == both["status"] and reported["metadata"]["generation"] == 1
+    wanted = api.patch(f"{path}/a", both | {"status": {}}).ok()
+    assert wanted["spec"] == {"suspend": True} and wanted["status"] == both["status"]
+    assert wanted["metadata"]["generation"] == 2
+    assert api.patch(f"{path}/a", {"metadata": {"labels": {"a": "2"}}}).ok()["metadata"]["generation"] == 2
 
 
 def test_defaults_fill_what_is_missing_and_null(api, define):

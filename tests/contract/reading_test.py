@@ -5,7 +5,8 @@ expired one, selectable fields of custom kinds, OpenAPI documents.
 """
 import pytest
 
-from client import CRDS, NAMESPACES, NODES, POLICIES, RECOVERIES, config_map, pod, unique
+from client import (CRDS, JSON, MERGE_PATCH, NAMESPACES, NODES, POLICIES, RECOVERIES, STRATEGIC_PATCH, config_map, pod,
+                    unique)
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
@@ -91,7 +92,9 @@ def test_pods_are_selected_by_node_and_phase(api, ns, node):
     name = node.rpartition("/")[2]
     api.create(f"{ns}/pods", pod("here", name)).ok(201)
     api.create(f"{ns}/pods", pod("nowhere")).ok(201)
-    assert api.items("/api/v1/pods", fieldSelector=f"spec.nodeName={name}") == ["here"]
+    everywhere = api.items("/api/v1/pods", fieldSelector=f"spec.nodeName={name}")
+    assert "here" in everywhere and "nowhere" not in everywhere
+    assert api.items(f"{ns}/pods", fieldSelector=f"spec.nodeName={name}") == ["here"]
     assert api.items(f"{ns}/pods", fieldSelector="spec.nodeName=") == ["nowhere"]
     assert api.items(f"{ns}/pods", fieldSelector="status.phase=Pending") == ["here", "nowhere"]
     assert api.items(f"{ns}/pods", fieldSelector="status.phase!=Pending") == []
@@ -176,9 +179,10 @@ def test_a_row_of_a_node_reads_as_kubectl_prints_it(api, node):
 def test_a_row_of_a_pod_reads_as_kubectl_prints_it(api, ns, node):
     path = f"{ns}/pods/p"
     api.create(f"{ns}/pods", pod("p", node.rpartition("/")[2])).ok(201)
-    api.patch(f"{path}/status", {"status": {"phase": "Running", "podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}], "containerStatuses": [{
-        "name": "main", "ready": False, "restartCount": 2, "image": "i", "imageID": "",
-        "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}}, kind="application/strategic-merge-patch+json").ok()
+    container = {"name": "main", "ready": False, "restartCount": 2, "image": "i", "imageID": "",
+                 "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+    api.patch(f"{path}/status", {"status": {"phase": "Running", "podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}],
+                                            "containerStatuses": [container]}}, STRATEGIC_PATCH).ok()
     [row] = api.get(path, accept=TABLE).ok()["rows"]
     cells = row["cells"]
     assert cells[:4] == ["p", "0/1", "CrashLoopBackOff", "2"] and cells[5:7] == ["10.1.2.3", node.rpartition("/")[2]]
@@ -254,8 +258,8 @@ def test_an_object_of_a_group_that_is_not_there_is_named_with_the_group(api, our
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
 def test_nothing_can_be_done_to_what_is_not_there(api, ns, method):
     body = config_map("none") if method == "PUT" else {} if method == "PATCH" else None
-    api.call(method, f"{ns}/configmaps/none", body, kind="application/merge-patch+json" if method == "PATCH" else
-             "application/json").refused(404, "NotFound")
+    kind = MERGE_PATCH if method == "PATCH" else JSON
+    api.call(method, f"{ns}/configmaps/none", body, kind).refused(404, "NotFound")
 
 
 def test_a_kind_or_group_that_is_not_served_is_404(api):

@@ -3,6 +3,7 @@
 #include "local/api/eviction.h"
 #include "local/api/garbage.h"
 #include "local/api/json_access.h"
+#include "local/api/validation.h"
 
 namespace mainstay::local {
 namespace {
@@ -26,11 +27,30 @@ WriteOptions writeOptions(const Query& query) {
   }
   options.dryRun = !queryValue(query, "dryRun").empty();
   options.strict = queryValue(query, "fieldValidation") == "Strict";
+  options.force = queryValue(query, "force") == "true";
   return options;
+}
+
+// What an apply must say, and nobody else may.
+Outcome<> checkPatchOptions(const kube::ApiRequest& request) {
+  static const api::Resource kOptions{"meta.k8s.io", "v1", "patchoptions", "PatchOptions", false};
+  const bool applies = request.kind == kube::Body::kApplyPatch;
+  if (applies && queryValue(request.query, "fieldManager").empty()) {
+    return refuse(invalid(kOptions, "", {requiredValue("fieldManager", "is required for apply patch")}));
+  }
+  if (!applies && !queryValue(request.query, "force").empty()) {
+    return refuse(
+        invalid(kOptions, "", {forbiddenValue("force", "may not be specified for non-apply patch")}));
+  }
+  return {};
 }
 
 Refusal refusalOf(const Fault& fault) {
   return {fault.status, fault.reason, fault.message, {}, fault.retryAfterSeconds};
+}
+
+bool isShortNumber(const std::string& text) {
+  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 // A watch's "resourceVersion": absent and 0 begin with everything that is there.
@@ -109,6 +129,11 @@ Outcome<Target> ApiServer::resolve(const std::string& path) const {
   return kinds_.resolve(path);
 }
 
+std::optional<Json> ApiServer::aggregatedDiscovery(const std::string& path) const {
+  std::lock_guard lock(mutex_);
+  return kinds_.aggregated(path);
+}
+
 Answer ApiServer::call(const kube::ApiRequest& request) {
   Outcome<Answer> answer = dispatch(request);
   return answer ? *std::move(answer) : toAnswer(answer.error());
@@ -161,11 +186,19 @@ Outcome<Answer> ApiServer::write(const Target& target, const kube::ApiRequest& r
     MAINSTAY_ASSIGN(Json stored, registry_.update(target, request.body, options));
     return Answer{200, std::move(stored), ""};
   }
-  if (request.method == "PATCH") {
+  return request.method == "PATCH" ? patch(target, request, options) : refuse(methodNotAllowed());
+}
+
+Outcome<Answer> ApiServer::patch(const Target& target, const kube::ApiRequest& request,
+                                 const WriteOptions& options) {
+  MAINSTAY_TRY(checkPatchOptions(request));
+  if (request.kind != kube::Body::kApplyPatch) {
     MAINSTAY_ASSIGN(Json stored, registry_.patch(target, request.kind, request.body, options));
     return Answer{200, std::move(stored), ""};
   }
-  return refuse(methodNotAllowed());
+  const bool created = !registry_.get(target);
+  MAINSTAY_ASSIGN(Json stored, registry_.apply(target, request.body, options));
+  return Answer{created ? 201 : 200, std::move(stored), ""};
 }
 
 Outcome<Answer> ApiServer::post(const Target& target, const kube::ApiRequest& request,
@@ -204,8 +237,8 @@ Outcome<std::unique_ptr<Watch>> ApiServer::watch(const std::string& path, const 
     options.filter.fields.push_back({"metadata.name", target.name, true});
   }
   MAINSTAY_ASSIGN(options.from, watchStart(query));
-  if (options.from) {
-    MAINSTAY_TRY(store_.since(target.kind->shelf(), *options.from));
+  if (const std::string seconds = queryValue(query, "timeoutSeconds"); isShortNumber(seconds)) {
+    options.end = clock_.now() + std::chrono::seconds(std::stol(seconds));
   }
   options.bookmarks = queryValue(query, "allowWatchBookmarks") == "true";
   options.initialEnd = options.bookmarks && queryValue(query, "sendInitialEvents") == "true";

@@ -3,7 +3,7 @@
 //
 // Served: namespaces, nodes, pods (status, binding, eviction, log), events, configmaps, secrets, services,
 // daemonsets (as objects only), leases, poddisruptionbudgets, customresourcedefinitions and the kinds that
-// these define. Not served: server-side apply, exec and attach, protobuf, OpenAPI v2, users and rights.
+// these define. Not served: exec and attach, protobuf, OpenAPI v2, users and rights.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,8 @@ class ApiServer {
 
   // Everything but watches. The path's query is `request.query`; the field manager is its fieldManager.
   Answer call(const kube::ApiRequest& request);
-  // `signal` is raised when there is something to poll. The watch must be gone before the server.
+  // `signal` is raised when there is something to poll: also that the version to begin from is no longer
+  // known. The watch must be gone before the server.
   Outcome<std::unique_ptr<Watch>> watch(const std::string& path, const Query& query, Signal& signal);
 
   // Where the text of `pods/NAME/log` comes from; must outlive the server. Until then logs are 503.
@@ -65,6 +66,8 @@ class ApiServer {
   // the server.
   std::shared_ptr<Loop> housekeeper();
 
+  // As KindTable's.
+  std::optional<Json> aggregatedDiscovery(const std::string& path) const;
   // The kind and object that a path names: for the printing of tables.
   Outcome<Target> resolve(const std::string& path) const;
 
@@ -72,6 +75,7 @@ class ApiServer {
   Outcome<Answer> dispatch(const kube::ApiRequest& request);
   Outcome<Answer> read(const Target& target, const kube::ApiRequest& request);
   Outcome<Answer> write(const Target& target, const kube::ApiRequest& request);
+  Outcome<Answer> patch(const Target& target, const kube::ApiRequest& request, const WriteOptions& options);
   Outcome<Answer> post(const Target& target, const kube::ApiRequest& request, const WriteOptions& options);
   void createNamespaces();
 

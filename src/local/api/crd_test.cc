@@ -61,6 +61,8 @@ constexpr char kWidgets[] = R"json({
 }]
 }
 })json";
+constexpr char kWidgetsDefinition[] =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
 constexpr char kWidgetsPath[] = "/apis/example.com/v1/namespaces/default/widgets";
 
 class CrdTest : public ApiServerTest {
@@ -69,7 +71,9 @@ class CrdTest : public ApiServerTest {
     ASSERT_EQ(create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kWidgets).status, 201);
   }
   Answer widget(const std::string& spec, const std::string& query = "fieldManager=test") {
-    return create(kWidgetsPath, R"({"metadata":{"generateName":"w-"},"spec":)" + spec + "}", query);
+    const std::string head =
+        R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-"},"spec":)";
+    return create(kWidgetsPath, head + spec + "}", query);
   }
   // The message about the only wrong field.
   std::string complaint(const std::string& spec) {
@@ -201,13 +205,36 @@ TEST_F(CrdTest, ServesTheKindsOfThisProductAndChecksAllTheirRules) {
     EXPECT_EQ(toText(made.body).find("RulesNotEvaluated"), std::string::npos);
   }
   const std::string policies = "/apis/mainstay.dev/v1alpha1/recoverypolicies";
-  EXPECT_EQ(create(policies, R"({"metadata":{"name":"a"},"spec":{"nodes":{}}})").status, 201);
-  EXPECT_EQ(create(policies, R"({"metadata":{"name":"b"},"spec":{"nodes":{},"mode":"Enforce"}})").status,
-            422);
-  EXPECT_EQ(
-      create(policies, R"({"metadata":{"name":"b"},"spec":{"nodes":{},"mode":"Enforce","provider":"local"}})")
-          .status,
-      201);
+  const auto policy = [&](const std::string& spec) {
+    const std::string head = R"({"apiVersion":"mainstay.dev/v1alpha1","kind":"RecoveryPolicy",)";
+    return create(policies, head + R"("metadata":{"generateName":"p-"},"spec":)" + spec + "}").status;
+  };
+  EXPECT_EQ(policy(R"({"nodes":{}})"), 201);
+  EXPECT_EQ(policy(R"({"nodes":{},"mode":"Enforce"})"), 422);
+  EXPECT_EQ(policy(R"({"nodes":{},"mode":"Enforce","provider":"local"})"), 201);
+}
+
+TEST_F(CrdTest, WantsToBeToldWhatAnObjectIs) {
+  EXPECT_EQ(create(kWidgetsPath, R"({"metadata":{"name":"w"},"spec":{"size":1}})").status, 400);
+}
+
+TEST_F(CrdTest, FindsDoubledElementsOfSetsAndMaps) {
+  Json definition = json(kWidgets);
+  JsonObject& spec = definition.at("spec")
+                         .as_object()["versions"]
+                         .as_array()[0]
+                         .at("schema")
+                         .at("openAPIV3Schema")
+                         .at("properties")
+                         .at("spec")
+                         .as_object();
+  spec["properties"].as_object()["items"].as_object()["x-kubernetes-list-type"] = "map";
+  spec["properties"].as_object()["items"].as_object()["x-kubernetes-list-map-keys"] = JsonArray{"id"};
+  definition.at("metadata").as_object()["resourceVersion"] =
+      findString(get(kWidgetsDefinition).body, "metadata", "resourceVersion");
+  ASSERT_EQ(put(kWidgetsDefinition, definition).status, 200);
+  EXPECT_EQ(complaint(R"({"size":1,"items":[{"id":"a"},{"id":"a"}]})"),
+            R"(spec.items[1]: Duplicate value: {"id":"a"})");
 }
 
 TEST(RulesTest, EvaluatesTheFormsThatItKnows) {

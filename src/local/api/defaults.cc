@@ -114,6 +114,18 @@ void defaultNamespace(JsonObject& ns) {
   ns["status"] = JsonObject{{"phase", "Active"}};
 }
 
+// The admission plugin TaintNodesByCondition: nothing is scheduled to a node before it was seen to be ready.
+void distrustNode(JsonObject& spec) {
+  static constexpr char kNotReady[] = "node.kubernetes.io/not-ready";
+  JsonArray& taints = memberArray(spec, "taints");
+  const bool said = std::any_of(taints.begin(), taints.end(), [](const Json& taint) {
+    return findString(taint, "key") == kNotReady && findString(taint, "effect") == "NoSchedule";
+  });
+  if (!said) {
+    taints.push_back(JsonObject{{"key", kNotReady}, {"effect", "NoSchedule"}});
+  }
+}
+
 void defaultService(JsonObject& service) {
   JsonObject& spec = memberObject(service, "spec");
   setDefault(spec, "type", "ClusterIP");
@@ -148,6 +160,7 @@ void applyCreateDefaults(const Kind& kind, Json& object) {
     // A kubelet registers its node together with the status; everybody else's begins empty.
     setDefault(members, "spec", JsonObject());
     setDefault(members, "status", JsonObject());
+    distrustNode(members["spec"].as_object());
   } else if (kind.hasStatus()) {
     members.erase("status");
   }
@@ -172,9 +185,15 @@ void restrictToScope(const Kind& kind, const std::string& subresource, const Jso
   after = std::move(allowed);
 }
 
+bool mayBeReplacedBlindly(const Kind& kind) {
+  const std::string shelf = kind.shelf();
+  return !kind.custom && shelf != "leases.coordination.k8s.io" && shelf != kBudgetShelf && shelf != kCrdShelf;
+}
+
 bool countsGenerations(const Kind& kind) {
   const std::string shelf = kind.shelf();
-  return kind.custom || shelf == kBudgetShelf || shelf == kCrdShelf || shelf == "daemonsets.apps";
+  return kind.custom || shelf == kBudgetShelf || shelf == kCrdShelf || shelf == kPodShelf ||
+         shelf == "daemonsets.apps";
 }
 
 bool isNewGeneration(const Kind& kind, const Json& before, const Json& after) {

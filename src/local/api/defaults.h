@@ -16,6 +16,9 @@ void applyCreateDefaults(const Kind& kind, Json& object);
 // custom kinds it may not.
 void restrictToScope(const Kind& kind, const std::string& subresource, const Json& before, Json& after);
 
+// May it be replaced without saying which version was read?
+bool mayBeReplacedBlindly(const Kind& kind);
+
 // Do objects of this kind count their generations?
 bool countsGenerations(const Kind& kind);
 // Does the difference make a new generation? REQUIRES: countsGenerations(kind).

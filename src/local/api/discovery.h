@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,8 +73,11 @@ class KindTable {
   // The document at a discovery path ("/api", "/apis/policy", "/api/v1", "/version"); nullopt when it is
   // none.
   std::optional<Json> document(std::string_view path) const;
+  // All groups with their kinds in one APIGroupDiscoveryList: of "/api" or "/apis"; nullopt for another path.
+  std::optional<Json> aggregated(std::string_view path) const;
 
  private:
+  std::set<std::string> groupNames() const;
   Json groupList() const;
   std::optional<Json> groupDocument(const std::string& group) const;
   std::optional<Json> resourceList(const std::string& group, const std::string& version) const;

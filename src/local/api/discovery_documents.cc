@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "local/api/discovery.h"
 
@@ -45,6 +44,37 @@ JsonObject resourceEntry(const Kind& kind) {
     entry["categories"] = toStringArray(kind.categories);
   }
   return entry;
+}
+
+// Entries as the aggregated documents have them, made of those above.
+JsonObject aggregatedKind(const JsonObject& entry, const std::string& group, const std::string& version) {
+  const auto own = [&](const char* key, const std::string& otherwise) {
+    const Json* said = entry.if_contains(key);
+    return said ? *said : Json(otherwise);
+  };
+  return {{"group", own("group", group)}, {"version", own("version", version)}, {"kind", entry.at("kind")}};
+}
+
+JsonObject aggregatedResource(const Kind& kind) {
+  const api::Resource& resource = kind.resource;
+  const JsonObject entry = resourceEntry(kind);
+  JsonObject result{{"resource", resource.plural},
+                    {"responseKind", aggregatedKind(entry, resource.group, resource.version)},
+                    {"scope", resource.namespaced ? "Namespaced" : "Cluster"},
+                    {"singularResource", kind.singular},
+                    {"verbs", entry.at("verbs")},
+                    {"shortNames", toStringArray(kind.shortNames)},
+                    {"categories", toStringArray(kind.categories)}};
+  JsonArray subresources;
+  for (const std::string& name : kind.subresources) {
+    const JsonObject below = subresourceEntry(kind, name);
+    subresources.push_back(
+        JsonObject{{"subresource", name},
+                   {"responseKind", aggregatedKind(below, resource.group, resource.version)},
+                   {"verbs", below.at("verbs")}});
+  }
+  result["subresources"] = std::move(subresources);
+  return result;
 }
 
 Json versionDocument() {
@@ -102,13 +132,17 @@ std::optional<Json> KindTable::groupDocument(const std::string& group) const {
                     {"preferredVersion", groupVersionEntry(group, versions.front())}};
 }
 
-Json KindTable::groupList() const {
+std::set<std::string> KindTable::groupNames() const {
   std::set<std::string> names;
   for (const KindPtr& kind : all_) {
     names.insert(kind->resource.group);
   }
+  return names;
+}
+
+Json KindTable::groupList() const {
   JsonArray groups;
-  for (const std::string& name : names) {
+  for (const std::string& name : groupNames()) {
     if (auto document = groupDocument(name)) {
       groups.push_back(*std::move(document));
     }
@@ -160,6 +194,37 @@ std::optional<Json> KindTable::document(std::string_view path) const {
     return openApi(path);
   }
   return std::nullopt;
+}
+
+std::optional<Json> KindTable::aggregated(std::string_view path) const {
+  const std::vector<std::string> parts = splitPath(path);
+  const bool core = parts == std::vector<std::string>{"api"};
+  if (!core && parts != std::vector<std::string>{"apis"}) {
+    return std::nullopt;
+  }
+  JsonArray groups;
+  for (const std::string& group : groupNames()) {
+    if (group.empty() != core) {
+      continue;
+    }
+    JsonArray versions;
+    for (const std::string& version : versionsOf(group)) {
+      JsonArray resources;
+      for (const KindPtr& kind : all_) {
+        if (kind->resource.group == group && kind->resource.version == version) {
+          resources.push_back(aggregatedResource(*kind));
+        }
+      }
+      versions.push_back(
+          JsonObject{{"version", version}, {"resources", std::move(resources)}, {"freshness", "Current"}});
+    }
+    groups.push_back(
+        JsonObject{{"metadata", JsonObject{{"name", group}}}, {"versions", std::move(versions)}});
+  }
+  return JsonObject{{"kind", "APIGroupDiscoveryList"},
+                    {"apiVersion", "apidiscovery.k8s.io/v2"},
+                    {"metadata", JsonObject()},
+                    {"items", std::move(groups)}};
 }
 
 // "/openapi/v3" lists a document for each group and version; each names its kinds' paths.

@@ -157,10 +157,7 @@ Outcome<Json> evictPod(Registry& registry, const Target& target, const Json& evi
   const Json* how = findMember(eviction, "deleteOptions");
   MAINSTAY_ASSIGN(DeleteOptions options, parseDeleteOptions(how ? *how : Json(), {}));
   options.dryRun = options.dryRun || dryRun;
-  if (!options.uid.empty() && options.uid != findString(pod, "metadata", "uid")) {
-    // The pod that was meant is gone already; the name belongs to another.
-    return refuse(notFound(target.kind->resource, target.name));
-  }
+  MAINSTAY_TRY(checkUid(podTarget, pod, options.uid));
   MAINSTAY_TRY(checkBudget(registry, pod));
   if (!options.dryRun && !isDeleting(pod)) {
     setCondition(pod, "DisruptionTarget", "EvictionByEvictionAPI", "Eviction API: evicting",

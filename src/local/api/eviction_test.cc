@@ -91,7 +91,7 @@ TEST_F(EvictionTest, LooksForThePodThatWasMeant) {
   EXPECT_EQ(create(podPath("p") + "/eviction",
                    R"({"kind":"Eviction","deleteOptions":{"preconditions":{"uid":"another"}}})")
                 .status,
-            404);
+            409);
   EXPECT_EQ(find(get(podPath("p")).body, "metadata", "deletionTimestamp"), nullptr);
 }
 

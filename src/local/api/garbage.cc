@@ -21,6 +21,15 @@ std::vector<std::string> ownerUids(const Json& object) {
   return uids;
 }
 
+// An empty list is not written at all.
+void setOrErase(JsonObject& object, std::string_view key, JsonArray list) {
+  if (list.empty()) {
+    object.erase(key);
+  } else {
+    object[key] = std::move(list);
+  }
+}
+
 // Is it being deleted, and does it wait for what this loop does?
 bool waitsForUs(const std::string& shelf, const Json& object) {
   return isDeleting(object) && (shelf == kNamespaceShelf || shelf == kCrdShelf ||
@@ -171,7 +180,7 @@ void Housekeeper::dropOwner(const Ref& dependent, const std::string& uid) {
     }
   }
   Json after = *object;
-  metadataOf(after)["ownerReferences"] = std::move(kept);
+  setOrErase(metadataOf(after), "ownerReferences", std::move(kept));
   registry_.rewrite(*kind, dependent.key, std::move(after), kCollectorManager);
 }
 
@@ -250,7 +259,7 @@ void Housekeeper::dropFinalizer(const Ref& ref, const Json& object, const std::s
     }
   }
   Json after = object;
-  metadataOf(after)["finalizers"] = std::move(kept);
+  setOrErase(metadataOf(after), "finalizers", std::move(kept));
   registry_.rewrite(*kindOf(ref.shelf), ref.key, std::move(after), kCollectorManager);
 }
 

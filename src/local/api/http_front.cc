@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/yaml.h"
 #include "local/api/table.h"
 
 namespace mainstay::local {
@@ -11,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxLog = 8u << 20;
 // How often a followed log is looked at: it has no signal.
 constexpr Duration kLogPoll = std::chrono::milliseconds(100);
-// A watch without timeoutSeconds; kube-apiserver takes 30 to 60 minutes.
+// The longest that a watch may last; kube-apiserver takes 30 to 60 minutes.
 constexpr Duration kWatchLife = std::chrono::minutes(30);
 
 HttpResponse jsonResponse(int status, const Json& body) {
@@ -40,6 +41,13 @@ bool wantsTable(const HttpRequest& request) {
   return headerOf(request, "Accept").find("as=Table") != std::string::npos;
 }
 
+// The media type by which a client asks for all of discovery in one document.
+constexpr char kAggregated[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+bool wantsAggregated(const HttpRequest& request) {
+  return headerOf(request, "Accept").find(kAggregated) != std::string::npos;
+}
+
 Outcome<kube::Body> bodyKind(const HttpRequest& request) {
   const std::string header = headerOf(request, "Content-Type");
   const std::string type = header.substr(0, header.find(';'));
@@ -50,10 +58,23 @@ Outcome<kube::Body> bodyKind(const HttpRequest& request) {
       return kind;
     }
   }
-  return refuse(unsupportedMediaType(request.method == "PATCH"
-                                         ? "application/json-patch+json, application/merge-patch+json, "
-                                           "application/strategic-merge-patch+json"
-                                         : "application/json"));
+  return refuse(unsupportedMediaType(
+      request.method == "PATCH" ? "application/json-patch+json, application/merge-patch+json, "
+                                  "application/strategic-merge-patch+json, application/apply-patch+yaml"
+                                : "application/json"));
+}
+
+// What is applied is YAML, of which JSON is a part.
+Result<Json> parseBody(kube::Body kind, const std::string& text) {
+  if (kind != kube::Body::kApplyPatch || text.starts_with("{")) {
+    return parseJson(text);
+  }
+  MAINSTAY_ASSIGN(auto documents, parseYaml(text, "body"));
+  if (documents.size() != 1) {
+    return fail(Code::kInvalidArgument,
+                "one document is expected, and there are " + std::to_string(documents.size()));
+  }
+  return std::move(documents.front().value);
 }
 
 std::optional<std::size_t> sizeParameter(const Query& query, std::string_view key) {
@@ -183,11 +204,17 @@ void HttpFront::answer(const Call& call, HttpReply& reply) {
 }
 
 HttpResponse HttpFront::answerOnce(const Call& call) {
+  if (call.http.method == "GET" && wantsAggregated(call.http)) {
+    if (const auto document = server_.aggregatedDiscovery(call.path)) {
+      return {200, {{"Content-Type", kAggregated}}, toText(*document)};
+    }
+  }
   kube::ApiRequest request;
   request.method = call.http.method;
   request.path = call.path;
   request.query = call.query;
-  if (queryValue(call.query, "fieldManager").empty()) {
+  const bool applies = headerOf(call.http, "Content-Type").starts_with(contentType(kube::Body::kApplyPatch));
+  if (!applies && queryValue(call.query, "fieldManager").empty()) {
     const std::string agent = headerOf(call.http, "User-Agent");
     request.query.emplace_back("fieldManager", agent.substr(0, agent.find('/')));
   }
@@ -196,9 +223,9 @@ HttpResponse HttpFront::answerOnce(const Call& call) {
     if (!kind) {
       return refusalResponse(kind.error());
     }
-    auto body = parseJson(call.http.body);
+    auto body = parseBody(*kind, call.http.body);
     if (!body) {
-      return refusalResponse(badRequest("the body is not JSON: " + body.error().toString()));
+      return refusalResponse(badRequest("the body cannot be read: " + body.error().toString()));
     }
     request.kind = *kind;
     request.body = *std::move(body);
@@ -219,8 +246,7 @@ void HttpFront::streamWatch(const Call& call, HttpReply& reply) {
     reply.send(refusalResponse(watch.error()));
     return;
   }
-  const auto seconds = sizeParameter(call.query, "timeoutSeconds");
-  const TimePoint end = clock_.now() + (seconds ? std::chrono::seconds(*seconds) : kWatchLife);
+  const TimePoint end = std::min((*watch)->end(), clock_.now() + kWatchLife);
   EventWriter writer(*(*watch)->kind(), wantsTable(call.http),
                      queryValue(call.query, "includeObject") == "Object");
   auto written = reply.startStream(200, {{"Content-Type", "application/json"}});
@@ -235,7 +261,7 @@ void HttpFront::streamWatch(const Call& call, HttpReply& reply) {
     if (!events->empty()) {
       written = reply.write(writer.lines(*std::move(events), clock_.now()));
     } else {
-      signal.waitUntil(clock_, std::min(end, clock_.now() + Watch::kBookmarkEvery), reply.stopToken());
+      signal.waitUntil(clock_, std::min(end, (*watch)->bookmarkAt()), reply.stopToken());
     }
   }
 }

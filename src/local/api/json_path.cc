@@ -88,7 +88,8 @@ std::optional<Values> bracketed(const Values& values, std::string_view inside) {
   if (inside[0] == '\'' || inside[0] == '"') {
     return membersNamed(values, unquoted(inside));
   }
-  // "2", "-1" from the end, or "-1:" for all from there on: the newest condition, as Kubeflow's columns say it.
+  // "2", "-1" from the end, or "-1:" for all from there on: the newest condition, as Kubeflow's columns say
+  // it.
   const bool slice = inside.back() == ':';
   inside.remove_suffix(slice ? 1 : 0);
   std::int64_t index = 0;

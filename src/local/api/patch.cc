@@ -291,6 +291,9 @@ class JsonPatcher {
       return add(path, pathText, std::move(value));
     }
     Json* target = follow(root_, path, path.size());
+    if (!target && op == "replace") {
+      return replaceAbsent(path, pathText, std::move(value));
+    }
     if (!target) {
       return refuse(patchRefused(op + " operation does not apply: doc is missing key: " + pathText));
     }
@@ -349,6 +352,16 @@ class JsonPatcher {
       }
     }
     return refuse(patchRefused("add operation does not apply: doc is missing path: " + text));
+  }
+
+  // An absent member of an object may be replaced: kube-apiserver's library is not as strict as the RFC.
+  Outcome<> replaceAbsent(const std::vector<std::string>& path, const std::string& text, Json value) {
+    Json* parent = follow(root_, path, path.size() - 1);
+    if (!parent || !parent->is_object()) {
+      return refuse(patchRefused("replace operation does not apply: doc is missing key: " + text));
+    }
+    parent->get_object()[path.back()] = std::move(value);
+    return {};
   }
 
   Outcome<> remove(const std::vector<std::string>& path, const std::string& text) {

@@ -104,12 +104,18 @@ TEST(JsonPatchTest, AppliesEveryOperation) {
 TEST(JsonPatchTest, RefusesWhatDoesNotApply) {
   for (const char* patch :
        {R"([{"op":"test","path":"/a","value":2}])", R"([{"op":"remove","path":"/b"}])",
-        R"([{"op":"replace","path":"/b","value":1}])", R"([{"op":"add","path":"/b/c","value":1}])",
+        R"([{"op":"replace","path":"/b/c","value":1}])", R"([{"op":"add","path":"/b/c","value":1}])",
         R"([{"op":"move","from":"/b","path":"/c"}])", R"([{"op":"jump","path":"/a"}])",
         R"([{"op":"add","path":"a"}])", R"([{"op":"remove","path":""}])"}) {
     EXPECT_EQ(jsonPatched(R"({"a":1})", patch), Json(422)) << patch;
   }
   EXPECT_EQ(jsonPatched("{}", "{}"), Json(400));
+}
+
+TEST(JsonPatchTest, ReplacesAMemberThatIsNotThere) {
+  EXPECT_EQ(jsonPatched(R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])"),
+            parsed(R"({"a":1,"b":2})"));
+  EXPECT_EQ(jsonPatched(R"({"a":[]})", R"([{"op":"replace","path":"/a/0","value":2}])"), Json(422));
 }
 
 TEST(JsonPatchTest, StopsAPatchThatBlowsTheDocumentUp) {

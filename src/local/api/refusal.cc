@@ -15,12 +15,9 @@ JsonArray causesToJson(const std::vector<Cause>& causes) {
   return array;
 }
 
-// Kubernetes puts the plural into details.kind of errors that name a resource, and the kind into those of
-// validation.
 Refusal aboutResource(int code, std::string reason, const api::Resource& resource, const std::string& name,
                       std::string message) {
   JsonObject details = detailsOf(resource, name);
-  details["kind"] = resource.plural;
   return {code, std::move(reason), std::move(message), std::move(details), std::nullopt};
 }
 
@@ -57,7 +54,7 @@ JsonObject detailsOf(const api::Resource& resource, const std::string& name, con
   if (!resource.group.empty()) {
     details["group"] = resource.group;
   }
-  details["kind"] = resource.kind;
+  details["kind"] = resource.plural;
   if (!uid.empty()) {
     details["uid"] = uid;
   }
@@ -133,6 +130,7 @@ Refusal invalid(const api::Resource& resource, const std::string& name, const st
   }
   message += causes.size() > 1 ? "]" : "";
   JsonObject details = detailsOf(resource, name);
+  details["kind"] = resource.kind;  // here, and here alone, it is the kind
   details["causes"] = causesToJson(causes);
   return {422, "Invalid", std::move(message), std::move(details), std::nullopt};
 }

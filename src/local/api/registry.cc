@@ -1,8 +1,8 @@
 #include "local/api/registry.h"
 
+#include "local/api/apply.h"
 #include "local/api/crd.h"
 #include "local/api/defaults.h"
-#include "local/api/managed_fields.h"
 #include "local/api/metadata.h"
 #include "local/api/patch.h"
 #include "local/api/validation.h"
@@ -15,16 +15,6 @@ constexpr std::size_t kMaxGenerateName = 58;  // leaves room for the five random
 constexpr std::string_view kNameAlphabet =
     "bcdfghjklmnpqrstvwxz2456789";  // k8s.io/apimachinery/pkg/util/rand
 
-// Equal but for who wrote which field when: such a write changes nothing.
-bool sameContent(const Json& before, const Json& after) {
-  Json left = before;
-  Json right = after;
-  metadataOf(left).erase("managedFields");
-  metadataOf(right).erase("managedFields");
-  metadataOf(right)["resourceVersion"] = metadataOf(left)["resourceVersion"];
-  return left == right;
-}
-
 // What only the server writes stays as it was.
 void keepServersMetadata(const Json& before, Json& after) {
   const Json* old = findMember(before, "metadata");
@@ -33,6 +23,22 @@ void keepServersMetadata(const Json& before, Json& after) {
     copyMember(metadataOf(after), old ? *old : Json(), key);
   }
   metadataOf(after).erase("selfLink");
+}
+
+Outcome<> checkApplied(const Json& wanted) {
+  if (findString(wanted, "kind").empty() || findString(wanted, "apiVersion").empty()) {
+    return refuse(badRequest("an applied object says its kind and apiVersion"));
+  }
+  if (find(wanted, "metadata", "managedFields")) {
+    return refuse(badRequest("metadata.managedFields must be nil"));
+  }
+  return {};
+}
+
+std::string patchTypes(bool custom) {
+  const std::string common =
+      "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+  return custom ? common : common + ", application/strategic-merge-patch+json";
 }
 
 }  // namespace
@@ -70,6 +76,9 @@ Outcome<> Registry::checkEnvelope(const Target& target, Json& object) const {
   }
   const std::string kind = findString(object, "kind");
   const std::string version = findString(object, "apiVersion");
+  if (target.kind->custom && (kind.empty() || version.empty())) {
+    return refuse(badRequest("Object 'Kind' or 'apiVersion' is missing: a custom object says what it is"));
+  }
   if ((!kind.empty() && kind != resource.kind) || (!version.empty() && version != resource.apiVersion())) {
     return refuse(badRequest("the object is a " + version + " " + kind + ", and this path takes " +
                              resource.apiVersion() + " " + resource.kind));
@@ -109,9 +118,14 @@ Outcome<> Registry::checkNamespaceOpen(const Target& target) const {
     return refuse(notFound(kinds_.find("", "v1", "namespaces")->resource, target.ns));
   }
   if (isDeleting(*ns)) {
-    return refuse(forbidden(
-        target.kind->resource, target.name,
-        "unable to create new content in namespace " + target.ns + " because it is being terminated"));
+    const std::string why =
+        "unable to create new content in namespace " + target.ns + " because it is being terminated";
+    Refusal refusal = forbidden(target.kind->resource, target.name, why);
+    refusal.details["causes"] =
+        JsonArray{JsonObject{{"reason", "NamespaceTerminating"},
+                             {"message", "namespace " + target.ns + " is being terminated"},
+                             {"field", "metadata.namespace"}}};
+    return refuse(std::move(refusal));
   }
   return {};
 }
@@ -138,7 +152,7 @@ Outcome<> Registry::conform(const Target& target, const Json* before, Json& obje
   if (kind.custom) {
     MAINSTAY_TRY(conformToSchema(kind, strict, before, object, causes));
   }
-  validateMetadata(kind, object, causes);
+  validateMetadata(kind, before, object, causes);
   if (target.subresource.empty()) {
     validateKind(kind, before, object, causes);
   }
@@ -151,7 +165,16 @@ Outcome<> Registry::conform(const Target& target, const Json* before, Json& obje
   return {};
 }
 
+FieldWriter Registry::writerOf(const WriteOptions& options, const std::string& subresource) const {
+  return {options.manager, subresource, clock_.now()};
+}
+
 Outcome<Json> Registry::create(const Target& collection, Json object, const WriteOptions& options) {
+  return createBy(writerOf(options, ""), collection, std::move(object), options);
+}
+
+Outcome<Json> Registry::createBy(const FieldWriter& writer, const Target& collection, Json object,
+                                 const WriteOptions& options) {
   MAINSTAY_TRY(checkEnvelope(collection, object));
   MAINSTAY_TRY(checkNamespaceOpen(collection));
   Target target = collection;
@@ -172,7 +195,7 @@ Outcome<Json> Registry::create(const Target& collection, Json object, const Writ
   if (target.kind->shelf() == kCrdShelf) {
     acceptDefinition(object, clock_.now());
   }
-  recordFieldWriter(Json(), object, {options.manager, "", clock_.now()});
+  recordFieldWriter(*target.kind, Json(), object, writer);
   return options.dryRun ? object : commit(*target.kind, target.key(), std::move(object));
 }
 
@@ -180,59 +203,93 @@ Outcome<Json> Registry::create(const Target& collection, Json object, const Writ
 
 Outcome<Json> Registry::update(const Target& target, Json object, const WriteOptions& options) {
   MAINSTAY_ASSIGN(const ObjectPtr before, existing(target));
-  if (target.kind->custom && findString(object, "metadata", "resourceVersion").empty()) {
+  if (!mayBeReplacedBlindly(*target.kind) && findString(object, "metadata", "resourceVersion").empty()) {
     return refuse(invalid(target.kind->resource, target.name,
                           {invalidValue("metadata.resourceVersion", 0, "must be specified for an update")}));
   }
-  return replace(target, *before, std::move(object), options);
+  MAINSTAY_TRY(checkUid(target, *before, findString(object, "metadata", "uid")));
+  return replaceBy(writerOf(options, target.subresource), target, *before, std::move(object), options);
 }
 
 Outcome<Json> Registry::patch(const Target& target, kube::Body type, const Json& patch,
                               const WriteOptions& options) {
   MAINSTAY_ASSIGN(const ObjectPtr before, existing(target));
   Json after = presentAs(*target.kind, *before);
-  if (type == kube::Body::kMergePatch) {
+  if (type == kube::Body::kMergePatch && patch.is_object()) {
     mergePatch(after, patch);
+  } else if (type == kube::Body::kMergePatch) {
+    return refuse(badRequest("a merge patch is an object"));
   } else if (type == kube::Body::kJsonPatch) {
     MAINSTAY_TRY(applyJsonPatch(after, patch));
   } else if (type == kube::Body::kStrategicMergePatch && !target.kind->custom) {
     MAINSTAY_TRY(applyStrategicMerge(after, patch));
   } else {
-    return refuse(unsupportedMediaType(target.kind->custom
-                                           ? "application/json-patch+json, application/merge-patch+json"
-                                           : "application/json-patch+json, application/merge-patch+json, "
-                                             "application/strategic-merge-patch+json"));
+    return refuse(unsupportedMediaType(patchTypes(target.kind->custom)));
   }
-  return replace(target, *before, std::move(after), options);
+  const std::string uid = findString(after, "metadata", "uid");
+  if (!uid.empty() && uid != findString(*before, "metadata", "uid")) {
+    return refuse(invalid(target.kind->resource, target.name,
+                          {invalidText("metadata.uid", uid, "field is immutable")}));
+  }
+  return replaceBy(writerOf(options, target.subresource), target, *before, std::move(after), options);
 }
 
-Outcome<Json> Registry::replace(const Target& target, const Json& before, Json after,
-                                const WriteOptions& options) {
+Outcome<Json> Registry::apply(const Target& target, Json wanted, const WriteOptions& options) {
+  const Kind& kind = *target.kind;
+  MAINSTAY_TRY(checkApplied(wanted));
+  MAINSTAY_TRY(checkEnvelope(target, wanted));
+  restrictWanted(kind, target.subresource, wanted);
+  FieldWriter writer = writerOf(options, target.subresource);
+  writer.applied = fieldsOf(wanted, Ownership::of(kind));
+  const ObjectPtr before = store_.find(kind.shelf(), target.key());
+  if (!before && !target.subresource.empty()) {
+    return refuse(notFound(kind.resource, target.name));
+  }
+  if (!before && findString(wanted, "metadata", "name") != target.name) {
+    return refuse(badRequest("the name of the object (" + target.name +
+                             " based on URL) was undeterminable: name must be provided"));
+  }
+  if (!before) {
+    return createBy(writer, target, std::move(wanted), options);
+  }
+  MAINSTAY_TRY(checkUid(target, *before, findString(wanted, "metadata", "uid")));
+  MAINSTAY_ASSIGN(Json after, applyWanted(kind, presentAs(kind, *before), wanted, writer, options.force));
+  if (const Json* guard = find(wanted, "metadata", "resourceVersion")) {
+    metadataOf(after)["resourceVersion"] = *guard;
+  }
+  return replaceBy(writer, target, *before, std::move(after), options);
+}
+
+Outcome<Json> Registry::replaceBy(const FieldWriter& writer, const Target& target, const Json& before,
+                                  Json after, const WriteOptions& options) {
   const Kind& kind = *target.kind;
   MAINSTAY_TRY(checkEnvelope(target, after));
   const std::string version = findString(after, "metadata", "resourceVersion");
   if (!version.empty() && version != findString(before, "metadata", "resourceVersion")) {
     return refuse(modifiedMeanwhile(kind.resource, target.name));
   }
-  MAINSTAY_TRY(checkUid(target, before, findString(after, "metadata", "uid")));
   keepServersMetadata(before, after);
   restrictToScope(kind, target.subresource, before, after);
   MAINSTAY_TRY(conform(target, &before, after, options.strict));
-  if (sameContent(before, after)) {
-    return presentAs(kind, before);
-  }
   if (countsGenerations(kind) && isNewGeneration(kind, before, after)) {
     metadataOf(after)["generation"] = integerAt(before, "metadata", "generation").value_or(0) + 1;
   }
-  return options.dryRun ? after
-                        : rewrite(kind, target.key(), std::move(after), options.manager, target.subresource);
+  recordFieldWriter(kind, before, after, writer);
+  if (sameContent(before, after)) {
+    return presentAs(kind, before);
+  }
+  return options.dryRun ? after : settle(kind, target.key(), std::move(after));
 }
 
 Json Registry::rewrite(const Kind& kind, const std::string& key, Json after, const std::string& manager,
                        const std::string& subresource) {
   if (const ObjectPtr before = store_.find(kind.shelf(), key)) {
-    recordFieldWriter(*before, after, {manager, subresource, clock_.now()});
+    recordFieldWriter(kind, *before, after, {manager, subresource, clock_.now()});
   }
+  return settle(kind, key, std::move(after));
+}
+
+Json Registry::settle(const Kind& kind, const std::string& key, Json after) {
   if (isDeleting(after) && !hasFinalizers(after) && graceOf(after) == 0) {
     // The last finalizer has gone: what was written is the object's last state.
     Json last = commit(kind, key, std::move(after));

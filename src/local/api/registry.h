@@ -9,6 +9,7 @@
 
 #include "kube/api.h"
 #include "local/api/discovery.h"
+#include "local/api/managed_fields.h"
 #include "local/api/selectors.h"
 #include "local/api/store.h"
 
@@ -18,7 +19,8 @@ struct WriteOptions {
   std::string manager;  // field manager; "" = "unknown"
   bool dryRun = false;  // answer as if, store nothing
   bool strict =
-      false;  // fieldValidation=Strict: unknown fields of custom kinds are refused instead of pruned
+      false;           // fieldValidation=Strict: unknown fields of custom kinds are refused instead of pruned
+  bool force = false;  // of server-side apply: take what others own
 };
 
 struct DeleteOptions {
@@ -43,6 +45,8 @@ class Registry {
   // PUT. Also of the status subresource, as patch.
   Outcome<Json> update(const Target& target, Json object, const WriteOptions& options);
   Outcome<Json> patch(const Target& target, kube::Body type, const Json& patch, const WriteOptions& options);
+  // Server-side apply; creates what is not there.
+  Outcome<Json> apply(const Target& target, Json wanted, const WriteOptions& options);
   // Answers with the object where it lives on for a while (grace, finalizers) and for pods; else a Status.
   Outcome<Json> remove(const Target& target, const DeleteOptions& options);
   Outcome<Json> removeAll(const Target& collection, const DeleteOptions& options, const Query& query);
@@ -61,10 +65,15 @@ class Registry {
   Outcome<> checkNamespaceOpen(const Target& target) const;
   Outcome<std::string> nameFor(const Target& target, const Json& object);
   Outcome<ObjectPtr> existing(const Target& target) const;
-  Outcome<Json> replace(const Target& target, const Json& before, Json after, const WriteOptions& options);
+  FieldWriter writerOf(const WriteOptions& options, const std::string& subresource) const;
+  Outcome<Json> createBy(const FieldWriter& writer, const Target& target, Json object,
+                         const WriteOptions& options);
+  Outcome<Json> replaceBy(const FieldWriter& writer, const Target& target, const Json& before, Json after,
+                          const WriteOptions& options);
   Outcome<> conform(const Target& target, const Json* before, Json& object, bool strict) const;
   Json markDeleted(const Kind& kind, const Json& before, std::int64_t grace,
                    const std::string& propagation) const;
+  Json settle(const Kind& kind, const std::string& key, Json after);
   Json commit(const Kind& kind, const std::string& key, Json object);
   void erase(const Kind& kind, const std::string& key);
   std::string newUid();

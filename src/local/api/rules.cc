@@ -12,8 +12,8 @@ bool isNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Reads and evaluates in one go, from left to right. No operand has an effect, so that both sides of || and &&
-// are always read. A truth value of nullopt is CEL's error: it spreads, unless || or && decide without it.
+// Reads and evaluates in one go, from left to right. No operand has an effect, so that both sides of || and
+// && are always read. A truth value of nullopt is CEL's error: it spreads, unless || or && decide without it.
 class RuleReader {
  public:
   using Truth = std::optional<bool>;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <regex>
+#include <set>
 
+#include "local/api/json_access.h"
 #include "local/api/rules.h"
 
 namespace mainstay::local {
@@ -241,6 +243,27 @@ class SchemaValidator {
     const Json* items = findMember(schema, "items");
     for (std::size_t i = 0; items && i < elements.size(); ++i) {
       check(*items, nullptr, elements[i], at(path, i));
+    }
+    checkUnique(schema, elements, path);
+  }
+
+  // No two elements of a set are equal, none of a map have the same keys.
+  void checkUnique(const Json& schema, const JsonArray& elements, const std::string& path) {
+    const std::string type = findString(schema, "x-kubernetes-list-type");
+    std::set<std::string> seen;
+    for (std::size_t i = 0; (type == "set" || type == "map") && i < elements.size(); ++i) {
+      Json identity = elements[i];
+      if (type == "map") {
+        JsonObject keys;
+        for (const Json& key : arrayAt(schema, "x-kubernetes-list-map-keys")) {
+          const Json* own = key.is_string() ? findMember(elements[i], key.get_string()) : nullptr;
+          keys[key.is_string() ? key.get_string() : ""] = own ? *own : Json();
+        }
+        identity = std::move(keys);
+      }
+      if (!seen.insert(toText(identity)).second) {
+        causes_.push_back({"FieldValueDuplicate", "Duplicate value: " + toText(identity), at(path, i)});
+      }
     }
   }
 

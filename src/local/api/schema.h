@@ -13,6 +13,7 @@ namespace mainstay::local {
 class Schema {
  public:
   explicit Schema(Json openApi) : root_(std::move(openApi)) {}
+  const Json& root() const { return root_; }
 
   // Removes from `object` what the schema does not know (their paths are returned) and gives absent fields
   // their defaults.

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "local/api/validation.h"
+
 namespace mainstay::local {
 namespace {
 
@@ -73,6 +75,22 @@ Outcome<std::vector<FieldTerm>> parseFieldSelector(const api::Resource& resource
   return terms;
 }
 
+// A label that no object can have is a mistake.
+Outcome<> checkLabels(const api::LabelSelector& selector) {
+  for (const api::LabelRequirement& requirement : selector.requirements) {
+    if (!isQualifiedName(requirement.key)) {
+      return refuse(
+          badRequest("unable to parse requirement: \"" + requirement.key + "\" is no key of a label"));
+    }
+    for (const std::string& value : requirement.values) {
+      if (!isLabelValue(value)) {
+        return refuse(badRequest("unable to parse requirement: \"" + value + "\" is no value of a label"));
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 bool Filter::matches(const Json& object) const {
@@ -91,6 +109,7 @@ Outcome<Filter> parseFilter(const api::Resource& resource, const Query& query) {
     if (!labels) {
       return refuse(badRequest("unable to parse requirement: " + labels.error().toString()));
     }
+    MAINSTAY_TRY(checkLabels(*labels));
     filter.labels = *std::move(labels);
   }
   MAINSTAY_ASSIGN(filter.fields, parseFieldSelector(resource, queryValue(query, "fieldSelector")));

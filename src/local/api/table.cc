@@ -228,6 +228,53 @@ std::string servicePorts(const Json& service) {
   return textOr(text, kNothing);
 }
 
+// "a=b,c=d"
+TableColumn pairsColumn(std::string name, int priority, std::string path) {
+  return textColumn(std::move(name), priority, [path = std::move(path)](const Json& object) {
+    std::string text;
+    const auto found = findByPath(object, path);
+    if (!found.empty() && found.front()->is_object()) {
+      for (const auto& [key, value] : found.front()->get_object()) {
+        const std::string pair =
+            std::string(key) + "=" + (value.is_string() ? std::string(value.get_string()) : "");
+        text += (text.empty() ? "" : ",") + pair;
+      }
+    }
+    return textOr(text, kNothing);
+  });
+}
+
+TableColumn numberColumn(std::string name, std::string member) {
+  return {std::move(name), "integer", 0, [member = std::move(member)](const Json& object, TimePoint) {
+            return Json(integerAt(object, "status", member).value_or(0));
+          }};
+}
+
+// One of each container of the template.
+TableColumn containersColumn(std::string name, std::string member) {
+  return textColumn(std::move(name), 1, [member = std::move(member)](const Json& object) {
+    std::string text;
+    for (const Json& container : arrayAt(object, "spec", "template", "spec", "containers")) {
+      text += (text.empty() ? "" : ",") + findString(container, member);
+    }
+    return text;
+  });
+}
+
+TableColumns daemonSetColumns() {
+  return {nameColumn(),
+          numberColumn("Desired", "desiredNumberScheduled"),
+          numberColumn("Current", "currentNumberScheduled"),
+          numberColumn("Ready", "numberReady"),
+          numberColumn("Up-to-date", "updatedNumberScheduled"),
+          numberColumn("Available", "numberAvailable"),
+          pairsColumn("Node Selector", 0, ".spec.template.spec.nodeSelector"),
+          ageColumn(),
+          containersColumn("Containers", "name"),
+          containersColumn("Images", "image"),
+          pairsColumn("Selector", 1, ".spec.selector.matchLabels")};
+}
+
 const std::map<std::string, TableColumns>& builtInColumns() {
   static const std::map<std::string, TableColumns> kColumns = {
       {"nodes", nodeColumns()},
@@ -241,7 +288,8 @@ const std::map<std::string, TableColumns>& builtInColumns() {
       {"services",
        {nameColumn(), pathColumn("Type", 0, ".spec.type"), pathColumn("Cluster-IP", 0, ".spec.clusterIP"),
         pathColumn("External-IP", 0, ".spec.externalIPs[0]"), textColumn("Port(s)", 0, servicePorts),
-        ageColumn()}},
+        ageColumn(), pairsColumn("Selector", 1, ".spec.selector")}},
+      {"daemonsets.apps", daemonSetColumns()},
       {kBudgetShelf,
        {nameColumn(), pathColumn("Min Available", 0, ".spec.minAvailable", "N/A"),
         pathColumn("Max Unavailable", 0, ".spec.maxUnavailable", "N/A"),

@@ -86,7 +86,7 @@ void validateStringMap(const Json& object, const std::string& key, bool labels, 
   }
 }
 
-void validateFinalizers(const Json& object, Causes& causes) {
+void validateFinalizers(const Kind& kind, const Json& object, Causes& causes) {
   const Json* finalizers = find(object, "metadata", "finalizers");
   if (!finalizers || finalizers->is_null()) {
     return;
@@ -95,22 +95,45 @@ void validateFinalizers(const Json& object, Causes& causes) {
     causes.push_back(invalidValue("metadata.finalizers", *finalizers, "must be a list of strings"));
     return;
   }
-  for (const Json& finalizer : finalizers->get_array()) {
-    if (!finalizer.is_string() || !isQualifiedName(finalizer.get_string())) {
-      causes.push_back(invalidValue("metadata.finalizers", finalizer, kQualifiedRule));
+  static constexpr std::string_view kStandard[] = {"kubernetes", "orphan", "foregroundDeletion"};
+  const bool extension = kind.custom || kind.shelf() == kCrdShelf;  // of the API, which are less strict
+  const JsonArray& list = finalizers->get_array();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string name(list[i].is_string() ? list[i].get_string() : "");
+    const bool standard = std::find(std::begin(kStandard), std::end(kStandard), name) != std::end(kStandard);
+    if (!isQualifiedName(name)) {
+      causes.push_back(invalidValue("metadata.finalizers", list[i], kQualifiedRule));
+    } else if (!extension && !standard && name.find('/') == std::string::npos) {
+      causes.push_back(invalidText("metadata.finalizers[" + std::to_string(i) + "]", name,
+                                   "name is neither a standard finalizer name nor is it fully qualified"));
     }
+  }
+}
+
+// An object that goes is held by those who held it before, and by nobody else.
+void validateNoNewFinalizers(const Json& before, const Json& after, Causes& causes) {
+  const JsonArray& old = arrayAt(before, "metadata", "finalizers");
+  std::string added;
+  for (const Json& finalizer : arrayAt(after, "metadata", "finalizers")) {
+    if (isDeleting(before) && std::find(old.begin(), old.end(), finalizer) == old.end()) {
+      added += (added.empty() ? "" : ", ") + toText(finalizer);
+    }
+  }
+  if (!added.empty()) {
+    causes.push_back(forbiddenValue(
+        "metadata.finalizers",
+        "no new finalizers can be added if the object is being deleted, found new finalizers " + added));
   }
 }
 
 void validateOwners(const Json& object, Causes& causes) {
   const JsonArray& owners = arrayAt(object, "metadata", "ownerReferences");
   int controllers = 0;
-  for (std::size_t i = 0; i < owners.size(); ++i) {
-    const Json& owner = owners[i];
+  for (const Json& owner : owners) {
     for (const char* key : {"apiVersion", "kind", "name", "uid"}) {
       if (findString(owner, key).empty()) {
-        const std::string field = "metadata.ownerReferences[" + std::to_string(i) + "]." + key;
-        causes.push_back(invalidText(field, "", "must not be empty"));
+        causes.push_back(
+            invalidText(std::string("metadata.ownerReferences.") + key, "", "must not be empty"));
       }
     }
     const Json* controller = findMember(owner, "controller");
@@ -128,7 +151,7 @@ void validateTaints(const Json& node, Causes& causes) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < taints.size(); ++i) {
     const Json& taint = taints[i];
-    const std::string field = "spec.taints[" + std::to_string(i) + "]";
+    const std::string field = "metadata.taints[" + std::to_string(i) + "]";  // as kube-apiserver calls it
     const std::string key = findString(taint, "key");
     const std::string effect = findString(taint, "effect");
     if (!isQualifiedName(key)) {
@@ -321,11 +344,14 @@ Cause unsupportedText(const std::string& field, std::string_view value,
   return unsupportedValue(field, Json(value), supported);
 }
 
-void validateMetadata(const Kind& kind, const Json& object, Causes& causes) {
+void validateMetadata(const Kind& kind, const Json* before, const Json& object, Causes& causes) {
   validateName(kind, findString(object, "metadata", "name"), causes);
   validateStringMap(object, "labels", true, causes);
   validateStringMap(object, "annotations", false, causes);
-  validateFinalizers(object, causes);
+  validateFinalizers(kind, object, causes);
+  if (before) {
+    validateNoNewFinalizers(*before, object, causes);
+  }
   validateOwners(object, causes);
 }
 

@@ -27,10 +27,9 @@ Cause unsupportedValue(const std::string& field, const Json& value,
 Cause unsupportedText(const std::string& field, std::string_view value,
                       const std::vector<std::string>& supported);
 
-// Name, labels, annotations, finalizers, owner references.
-void validateMetadata(const Kind& kind, const Json& object, Causes& causes);
-// The built-in kinds' own rules; `before` is null for a new object. Of the status subresource nothing is
-// checked here.
+// Name, labels, annotations, finalizers, owner references. `before` is null for a new object, here and below.
+void validateMetadata(const Kind& kind, const Json* before, const Json& object, Causes& causes);
+// The built-in kinds' own rules. Of the status subresource nothing is checked here.
 void validateKind(const Kind& kind, const Json* before, const Json& after, Causes& causes);
 
 }  // namespace mainstay::local

@@ -1,5 +1,7 @@
 #include "local/api/watch.h"
 
+#include <algorithm>
+
 #include "local/api/metadata.h"
 #include "local/api/registry.h"
 
@@ -20,7 +22,7 @@ Watch::Watch(std::mutex& mutex, Store& store, const Clock& clock, const std::ato
       signal_(signal),
       initialDone_(options_.from.has_value()),
       cursor_(options_.from.value_or(0)),
-      bookmarkAt_(clock.now() + kBookmarkEvery) {
+      bookmarkAt_(nextBookmark()) {
   store_.listen(shelf_, *this);
   // What is there already is news to this client.
   signal_.notify();
@@ -79,7 +81,13 @@ void Watch::addBookmark(std::vector<WatchEvent>& events, bool initialEnd) {
   events.push_back({WatchEvent::Type::kBookmark, JsonObject{{"kind", kind_->resource.kind},
                                                             {"apiVersion", kind_->resource.apiVersion()},
                                                             {"metadata", std::move(metadata)}}});
-  bookmarkAt_ = clock_.now() + kBookmarkEvery;
+  bookmarkAt_ = nextBookmark();
+}
+
+TimePoint Watch::nextBookmark() const {
+  const TimePoint now = clock_.now();
+  const TimePoint last = options_.end == kNever ? kNever : options_.end - kBookmarkBeforeEnd;
+  return last > now ? std::min(last, now + kBookmarkEvery) : now + kBookmarkEvery;
 }
 
 Outcome<std::vector<WatchEvent>> Watch::poll() {

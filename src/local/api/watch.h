@@ -20,6 +20,7 @@ struct WatchOptions {
   Filter filter;
   std::optional<std::uint64_t> from;  // changes after this revision; nullopt = first everything that is there
   bool bookmarks = false;
+  TimePoint end = kNever;   // when its client's time is up: a last bookmark comes shortly before
   bool initialEnd = false;  // a bookmark marks the end of "everything that is there" (sendInitialEvents)
 };
 
@@ -27,6 +28,7 @@ class Watch final : private Store::Listener {
  public:
   // How often a quiet watch with bookmarks hears of the present revision, as of Kubernetes.
   static constexpr Duration kBookmarkEvery = std::chrono::minutes(1);
+  static constexpr Duration kBookmarkBeforeEnd = std::chrono::seconds(2);
 
   // `mutex` guards the store and is held by the caller of this constructor; poll and the destructor take it.
   // `drops` counts how often the server has broken all watches. All references outlive the watch.
@@ -38,6 +40,9 @@ class Watch final : private Store::Listener {
   // 503 when it was dropped on purpose.
   Outcome<std::vector<kube::WatchEvent>> poll();
   const KindPtr& kind() const { return kind_; }
+  TimePoint end() const { return options_.end; }
+  // When poll has something to tell although nothing changed; kNever without bookmarks.
+  TimePoint bookmarkAt() const { return options_.bookmarks ? bookmarkAt_ : kNever; }
 
  private:
   void changed(const std::string& shelf, const Change& change) override;
@@ -45,6 +50,7 @@ class Watch final : private Store::Listener {
   bool concerns(const ObjectPtr& object) const;
   void addInitial(std::vector<kube::WatchEvent>& events);
   void addChange(const Change& change, std::vector<kube::WatchEvent>& events) const;
+  TimePoint nextBookmark() const;
   void addBookmark(std::vector<kube::WatchEvent>& events, bool initialEnd);
 
   std::mutex& mutex_;

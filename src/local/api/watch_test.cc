@@ -79,8 +79,16 @@ TEST_F(WatchTest, EndsWithGoneWhenItsPlaceInTheHistoryIsCompacted) {
   server_.compact();
 
   EXPECT_EQ(told(*watch), "410");
-  EXPECT_FALSE(server_.watch("/api/v1/nodes", parseQuery("resourceVersion=" + start), signal_));
-  EXPECT_FALSE(server_.watch("/api/v1/nodes", parseQuery("resourceVersion=999999"), signal_));
+  EXPECT_EQ(told(*open("/api/v1/nodes", "resourceVersion=" + start)), "410") << "told, not refused";
+  EXPECT_EQ(told(*open("/api/v1/nodes", "resourceVersion=999999")), "410") << "of another life of the server";
+}
+
+TEST_F(WatchTest, HearsOfThePresentRevisionShortlyBeforeItsEnd) {
+  const auto watch = open("/api/v1/nodes", "allowWatchBookmarks=true&timeoutSeconds=10");
+  EXPECT_EQ(told(*watch), "");
+  EXPECT_EQ(watch->end(), time_.now() + std::chrono::seconds(10));
+  ASSERT_TRUE(time_.runUntil(watch->end() - Watch::kBookmarkBeforeEnd));
+  EXPECT_EQ(told(*watch), "* ");
 }
 
 TEST_F(WatchTest, HearsOfThePresentRevisionWhileItsKindIsQuiet) {
