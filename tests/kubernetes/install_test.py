@@ -78,16 +78,23 @@ def helm(plane, node):
 
 
 def neuron_health(plane):
-    conditions = plane.api.get(NODE)["status"]["conditions"]
-    return next((c for c in conditions if c["type"] == "NeuronHealth"), None)
+    return condition_of(plane.api.get(NODE), "NeuronHealth")
+
+
+def pods_of(plane, component):
+    return [p for p in plane.api.items(PODS) if p["metadata"]["labels"]["app.kubernetes.io/component"] == component]
 
 
 def agent_argument(plane, flag):
-    """What the agent's pod that is ready was started with; None while another one is."""
-    [pod] = [p for p in plane.api.items(PODS) if p["metadata"]["labels"]["app.kubernetes.io/component"] == "agent"]
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", []))
-    arguments = pod["spec"]["containers"][0]["args"]
-    return next((a.partition("=")[2] for a in arguments if ready and a.startswith(flag)), None)
+    """What the one agent, ready, was started with; None while it is being replaced."""
+    pods = pods_of(plane, "agent")
+    if len(pods) != 1 or condition_of(pods[0], "Ready").get("status") != "True":
+        return None
+    return next(a.partition("=")[2] for a in pods[0]["spec"]["containers"][0]["args"] if a.startswith(flag))
+
+
+def condition_of(thing, kind):
+    return next((c for c in thing["status"].get("conditions", []) if c["type"] == kind), {})
 
 
 def controllers(plane):
@@ -132,7 +139,7 @@ def test_the_controllers_image_answers_why(plane, helm):
 
 
 def test_an_agent_writes_no_node_but_its_own(plane, helm):
-    [pod] = [p for p in plane.api.items(PODS) if p["metadata"]["labels"]["app.kubernetes.io/component"] == "agent"]
+    [pod] = pods_of(plane, "agent")
     token = plane.kubectl("create", "token", "-n", NAMESPACE, "trial-mainstay-agent", "--bound-object-kind=Pod",
                           f"--bound-object-name={pod['metadata']['name']}").strip()
     agent = Api(SERVER, token, plane.ca)
@@ -180,7 +187,8 @@ def test_an_uninstall_that_cannot_give_everything_back_stops(plane, helm):
     assert done.returncode != 0
     assert "job trial-mainstay-release failed" in done.stderr
     assert controllers(plane) == 2
-    said = plane.kubectl("logs", "-n", NAMESPACE, "job/trial-mainstay-release")
+    failed = next(p for p in pods_of(plane, "release") if p["status"]["phase"] == "Failed")
+    said = failed["status"]["containerStatuses"][0]["state"]["terminated"]["message"]
     assert "default/held" in said and "mainstay.dev/resume" in said
     plane.api.delete(f"{JOBS}/held")
 
@@ -196,7 +204,7 @@ def test_an_uninstall_leaves_nothing_of_ours(plane, helm):
     assert not [key for key in marks if "mainstay.dev" in key or "sagemaker" in key]
     assert not node["spec"].get("unschedulable")
     assert not [t for t in node["spec"].get("taints", []) if t["key"] == HEALTH]
-    assert neuron_health(plane) is None
+    assert not neuron_health(plane)
     assert "mainstay.dev/resume" not in job["metadata"].get("annotations", {})
     assert job["spec"]["runPolicy"]["suspend"] is False
     # As Helm's users expect: the kinds and what was written down stay.
