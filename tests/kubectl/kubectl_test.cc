@@ -5,11 +5,8 @@
 #include <condition_variable>
 #include <future>
 #include <memory>
-<<<<<<< HEAD
 #include <mutex>
-=======
 #include <set>
->>>>>>> w-contract
 
 #include "api/core.h"
 #include "base/file_system.h"
@@ -128,19 +125,6 @@ class KubectlTest : public testing::Test {
     return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 3);
   }
 
-  void writeMap(const std::string& value) {
-    const std::string map =
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: " + value + "}\n";
-    ASSERT_TRUE(RealFileSystem().write(folder_.path() + "/map.yaml", map));
-  }
-  // The arguments that apply it.
-  std::vector<std::string> apply(const std::vector<std::string>& more = {}) {
-    // Older ones ask for OpenAPI v2 in protobuf, which is not served, before they send anything.
-    const std::string validate = minorVersion() < 27 ? "--validate=false" : "--validate=true";
-    std::vector<std::string> arguments{"apply", validate, "-f", folder_.path() + "/map.yaml"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
-  }
   std::string taintKeys(const std::string& name) {
     std::set<std::string> keys;
     const Json found = node(name);
@@ -346,7 +330,6 @@ TEST_F(KubectlTest, ReadsLogs) {
               HasSubstr("container other is not valid for pod"));
 }
 
-<<<<<<< HEAD
 class KubectlApplyTest : public KubectlTest {
  protected:
   // `kubectl apply -f` of a file with this content.
@@ -409,25 +392,6 @@ spec:
   EXPECT_THAT(said(apply(probe + "Held}\n")), HasSubstr("probe.example.com/p created"));
   EXPECT_THAT(said(apply(probe + "Open}\n")), HasSubstr("probe.example.com/p configured"));
   EXPECT_EQ(said({"get", "probe", "p", "-o", "jsonpath={.spec.phase}"}), "Open");
-=======
-TEST_F(KubectlTest, AppliesAFileTwice) {
-  writeMap("one");
-  EXPECT_THAT(said(apply()), HasSubstr("configmap/m created"));
-  writeMap("two");
-  EXPECT_THAT(said(apply()), HasSubstr("configmap/m configured"));
-  EXPECT_EQ(said({"get", "configmap", "m", "-o", "jsonpath={.data.a}"}), "two");
-}
-
-TEST_F(KubectlTest, AppliesOnTheServerSide) {
-  writeMap("one");
-  EXPECT_THAT(said(apply({"--server-side"})), HasSubstr("configmap/m serverside-applied"));
-  writeMap("two");
-  const Said refused = kubectl(apply({"--server-side", "--field-manager=other"}));
-  EXPECT_NE(refused.code, 0);
-  EXPECT_THAT(refused.text, AllOf(HasSubstr("conflict with \"kubectl\""), HasSubstr(".data.a")));
-  said(apply({"--server-side", "--field-manager=other", "--force-conflicts"}));
-  EXPECT_EQ(said({"get", "configmap", "m", "-o", "jsonpath={.data.a}"}), "two");
->>>>>>> w-contract
 }
 
 }  // namespace
