@@ -1,7 +1,7 @@
 """The cloud of the real-cluster tests. moto speaks AWS's wire; what it does not do is done here: an instance that was marked
 unhealthy is terminated, which ends its node without a word, and a new instance joins as a node of a new name.
 """
-import os
+import sys
 import threading
 import time
 import urllib.error
@@ -9,7 +9,10 @@ import urllib.parse
 import urllib.request
 import xml.etree.ElementTree as xml
 
-from control_plane import ROOM, eventually
+from control_plane import ROOM, ROOT, eventually
+
+sys.path.append(str(ROOT / "tests/aws"))
+import packages  # noqa: E402
 
 REGION = "us-west-2"
 ZONE = "us-west-2b"
@@ -21,7 +24,7 @@ _VERSIONS = {"autoscaling": "2011-01-01", "ec2": "2016-11-15"}
 
 class Moto:
     def __init__(self, plane):
-        plane.processes.start("moto", os.environ["MAINSTAY_MOTO"], "-H", ROOM, "-p", str(PORT))
+        plane.processes.start("moto", packages.environment() / "bin/moto_server", "-H", ROOM, "-p", str(PORT))
         eventually(self._answers, "moto")
 
     def _answers(self):

@@ -1,0 +1,203 @@
+"""scripts/bench latency and memory: our agent and stock node-problem-detector beside each other, with the same 60 conditions,
+on one real API server and the machine's real kernel log. Ours, NPD's and a bare PATCH by our client take turns, so that all
+three see the same machine.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests/kubernetes"))
+
+from control_plane import BIN, PARTS, SERVER, ControlPlane, eventually  # noqa: E402
+
+CONDITIONS = 60
+# printk_devkmsg=ratelimit lets a program write 10 lines in 5 s.
+KMSG_PAUSE = 0.55
+
+
+def config(who):
+    """NPD's format: 60 conditions, each with two reasons, so that each can change again and again."""
+    numbers = [f"{i:02}" for i in range(CONDITIONS)]
+    return {
+        "plugin": "kmsg", "logPath": "/dev/kmsg", "lookback": "0s", "bufferSize": 10, "source": "bench",
+        "conditions": [{"type": f"Bench{n}", "reason": f"BenchFine{n}", "message": "fine"} for n in numbers],
+        "rules": [{"type": "permanent", "condition": f"Bench{n}", "reason": f"Reason{letter}",
+                   "pattern": f"mainstay-bench {who} {n} {letter} .*"} for n in numbers for letter in "AB"],
+    }
+
+
+class Onlooker:
+    """Watches all nodes, and knows when each condition was first seen with each message."""
+
+    def __init__(self, plane):
+        self.seen = {}
+        self._changed = threading.Condition()
+        request = urllib.request.Request(f"{SERVER}/api/v1/nodes?watch=true",
+                                         headers={"Authorization": f"Bearer {plane.token('admin')}"})
+        self._stream = urllib.request.urlopen(request, context=ssl.create_default_context(cafile=plane.ca))
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def _follow(self):
+        for line in self._stream:
+            at = time.time()
+            node = json.loads(line)["object"]
+            with self._changed:
+                for condition in node["status"].get("conditions", []):
+                    key = node["metadata"]["name"], condition["type"], condition["reason"], condition["message"]
+                    self.seen.setdefault(key, at)
+                self._changed.notify_all()
+
+    def wait(self, node, kind, marker, within=30):
+        """When the condition's message first held `marker`."""
+        def found():
+            return next((at for (n, k, _, message), at in self.seen.items() if n == node and k == kind and marker in message),
+                        None)
+
+        with self._changed:
+            assert self._changed.wait_for(found, within), f"{node} {kind} {marker} was never seen"
+            return found()
+
+
+class Ground:
+    def __init__(self, folder):
+        self.plane = ControlPlane(folder).start()
+        for node in ("ours", "npd", "bare"):
+            self.plane.api.create("/api/v1/nodes", {"metadata": {"name": node}})
+            (folder / f"{node}.json").write_text(json.dumps(config(node)))
+        self.onlooker = Onlooker(self.plane)
+        self.ours = self.plane.processes.start(
+            "ours", BIN / "mainstay-agent", f"--config.system-log-monitor={folder}/ours.json",
+            f"--kubeconfig={self.plane.kubeconfig}", "--hostname-override=ours", "--port=0", "--prometheus-port=20357")
+        self.npd = self.plane.processes.start(
+            "npd", PARTS / "nodeproblemdetector", f"--config.system-log-monitor={folder}/npd.json",
+            f"--apiserver-override={SERVER}?inClusterConfig=false&auth={self.plane.kubeconfig}",
+            "--hostname-override=npd", "--port=0", "--prometheus-port=20457")
+        for node in ("ours", "npd"):
+            self.onlooker.wait(node, "Bench59", "fine", 60)
+        self.bare = subprocess.Popen([BIN / "mainstay-bare-patch", self.plane.kubeconfig, "bare"], text=True,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._round = 0
+
+    def stop(self):
+        self.bare.kill()
+        self.plane.stop()
+
+    def next_marker(self):
+        """Condition number, reason letter and a number that no line had before."""
+        self._round += 1
+        return f"{self._round % CONDITIONS:02} {'AB'[self._round // CONDITIONS % 2]} {self._round}"
+
+    def line(self, who):
+        """Seconds from the line in the kernel log to the condition that a watcher sees."""
+        marker = self.next_marker()
+        with open("/dev/kmsg", "wb", buffering=0) as kmsg:
+            at = time.time()
+            kmsg.write(f"<4>mainstay-bench {who} {marker} x".encode())
+        return self.onlooker.wait(who, f"Bench{marker[:2]}", f"{who} {marker}") - at
+
+    def bare_patch(self):
+        """The same for a bare PATCH, from its start."""
+        marker = self.next_marker()
+        self.bare.stdin.write(marker + "\n")
+        self.bare.stdin.flush()
+        at = int(self.bare.stdout.readline()) / 1e9
+        return self.onlooker.wait("bare", f"Bench{marker[:2]}", f"bare {marker}") - at
+
+    def own_share(self, tries):
+        """Seconds from the kernel record's read to the last byte sent, by strace, which slows both: an upper bound."""
+        trace = self.plane.folder / "trace"
+        strace = subprocess.Popen(["strace", "-f", "-ttt", "-y", "-s", "64", "-e", "trace=read,write,sendto,sendmsg", "-o", trace,
+                                   "-p", str(self.ours.pid)], stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        for _ in range(tries):
+            self.line("ours")
+            time.sleep(KMSG_PAUSE)
+        strace.terminate()
+        strace.wait()
+        shares, read_at, sent_at = [], None, None
+        for line in trace.read_text(errors="replace").splitlines() + [" 0 read(</dev/kmsg>, \"mainstay-bench ours"]:
+            at = float(re.match(r"\d*\s+([\d.]+)", line)[1])
+            if "/dev/kmsg" in line and "mainstay-bench ours" in line:
+                if read_at and sent_at:
+                    shares.append(sent_at - read_at)
+                read_at, sent_at = at, None
+            elif read_at and "TCP" in line and re.search(r"(write|sendto|sendmsg)\(", line) and (not sent_at or at < sent_at + 0.002):
+                sent_at = at
+        return shares
+
+
+def quantile(values, q):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, round(q * (len(ordered) - 1)))]
+
+
+def row(name, values):
+    print(f"  {name:<42}" + "".join(f"{quantile(values, q) * 1000:>11.2f}" for q in (0.5, 0.9, 0.99)) + f"{len(values):>7}")
+
+
+def latency(ground, tries, idle):
+    ours, npd, bare = [], [], []
+    for done in range(tries):
+        for values, measure in ((bare, ground.bare_patch), (ours, lambda: ground.line("ours")), (npd, lambda: ground.line("npd"))):
+            values.append(measure())
+            time.sleep(random.uniform(KMSG_PAUSE, 1.2))  # NPD works in ticks of a second: not always at the same point of one
+        if sys.stdout.isatty():
+            print(f"  {done + 1} of {tries}\r", end="", flush=True)
+    print(f"\n  {'line in /dev/kmsg -> seen by a watcher, ms':<42}{'p50':>11}{'p90':>11}{'p99':>11}{'tries':>7}")
+    row("node-problem-detector", npd)
+    row("mainstay-agent", ours)
+    row("bare PATCH by the same client (the floor)", bare)
+    print(f"\n  node-problem-detector / mainstay-agent, p50: {quantile(npd, .5) / quantile(ours, .5):.0f} x")
+    print(f"  mainstay-agent / bare PATCH, p50: {quantile(ours, .5) / quantile(bare, .5):.2f} x")
+    if shutil.which("strace"):
+        row("own share: record read -> last byte sent *", ground.own_share(20))
+        print("  * under strace, which slows it: an upper bound")
+    else:
+        print("  own share not measured: strace is not installed")
+    if idle:
+        time.sleep(idle)
+        first = [ground.line("ours")]
+        row(f"mainstay-agent, first line after {idle} s", first)
+
+
+def memory(ground):
+    time.sleep(10)
+    print(f"\n  {'idle, MB':<26}{'resident':>10}{'shared fairly':>15}{'anonymous':>11}")
+    for name, process in (("node-problem-detector", ground.npd), ("mainstay-agent", ground.ours)):
+        sizes = dict(re.findall(r"^(\w+):\s+(\d+) kB", pathlib.Path(f"/proc/{process.pid}/smaps_rollup").read_text(), re.M))
+        print(f"  {name:<26}" + "".join(f"{int(sizes[key]) / 1024:>{width}.1f}" for key, width in
+                                        (("Rss", 10), ("Pss", 15), ("Anonymous", 11))))
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("what", nargs="+", choices=["latency", "memory"])
+    arguments.add_argument("--tries", type=int, default=60)
+    arguments.add_argument("--idle", type=int, default=0)
+    options = arguments.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="mainstay-bench-"))
+    ground = Ground(folder)
+    try:
+        if "memory" in options.what:
+            memory(ground)
+        if "latency" in options.what:
+            latency(ground, options.tries, options.idle)
+    finally:
+        ground.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
