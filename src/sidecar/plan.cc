@@ -86,7 +86,7 @@ const char* sentenceOf(Verdict verdict) {
   return "";
 }
 
-Judgement judge(const Surroundings& around, const Settings& settings, bool justMarked) {
+Judgement judge(const Surroundings& around, const Settings& settings, bool lookBack) {
   if (!around.instance) {
     return {Verdict::kNothing, "the cloud knows no such instance (any more)"};
   }
@@ -96,16 +96,17 @@ Judgement judge(const Surroundings& around, const Settings& settings, bool justM
                                 " is in no Auto Scaling group, so nothing would replace it: replace it "
                                 "yourself, or attach it to a group"};
   }
-  const std::string marked = own.id + " is marked or ending: group " + own.group + " replaces it";
-  if (own.ending() || (!own.healthy && !justMarked)) {
-    return {Verdict::kNothing, marked};
+  const bool marked = !own.healthy;
+  const std::string done = own.id + " is marked or ending: group " + own.group + " replaces it";
+  if (own.ending() || (marked && !lookBack)) {
+    return {Verdict::kNothing, done};
   }
   const Lacking lacking = lackingBeside(own, *around.group);
   if (lacking.count + 1 <= static_cast<std::size_t>(settings.maxUnhealthy)) {
-    return justMarked ? Judgement{Verdict::kNothing, marked}
-                      : Judgement{Verdict::kMark, "it has an error, and its group can spare it"};
+    return marked ? Judgement{Verdict::kNothing, done}
+                  : Judgement{Verdict::kMark, "it has an error, and its group can spare it"};
   }
-  return {justMarked ? Verdict::kWithdraw : Verdict::kWait,
+  return {marked ? Verdict::kWithdraw : Verdict::kWait,
           "group " + own.group + " lacks others: " + lacking.words +
               "; --max-unhealthy=" + std::to_string(settings.maxUnhealthy) + " counts " + own.id + " too"};
 }

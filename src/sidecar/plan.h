@@ -66,9 +66,9 @@ struct Judgement {
   std::string why;
 };
 
-// What becomes of our instance, which has an error. `justMarked`: this is the look back after our own mark. AWS has no
-// lock that sidecars could share: of those that mark at the same moment the later ones see the earlier, and withdraw.
-Judgement judge(const Surroundings& around, const Settings& settings, bool justMarked);
+// What becomes of our instance, which has an error. `lookBack`: a mark on it may be our own, and fresh. AWS has no lock that
+// sidecars could share: of those that mark at the same moment the later ones see the earlier, and withdraw.
+Judgement judge(const Surroundings& around, const Settings& settings, bool lookBack);
 
 // How long a sidecar that withdrew for the n-th time waits before it looks again: different for each instance, so that
 // those which collided once do not do so for ever.

@@ -88,18 +88,20 @@ void Sidecar::publish(const std::optional<Problems>& problems, TimePoint now) {
 Result<> Sidecar::recover(TimePoint now) {
   recoverAt_ = now + settings_.groupInterval;
   MAINSTAY_ASSIGN(const Surroundings before, surroundings());
-  Judgement judgement = judge(before, settings_, false);
+  Judgement judgement = judge(before, settings_, lookBack_);
   if (judgement.verdict == Verdict::kMark) {
     say(judgement);
+    lookBack_ = true;  // from now on, because an error may hide that the mark was made
     MAINSTAY_TRY(parts_.provider->markUnhealthy(providerId_, kToken));
     MAINSTAY_ASSIGN(const Surroundings after, surroundings());
-    judgement = judge(after, settings_, true);
+    judgement = judge(after, settings_, lookBack_);
   }
   say(judgement);
   if (judgement.verdict == Verdict::kWithdraw) {
+    MAINSTAY_TRY(parts_.provider->markHealthy(providerId_));
     recoverAt_ = now + waitAfterWithdrawal(providerId_, ++withdrawals_, settings_);
-    return parts_.provider->markHealthy(providerId_);
   }
+  lookBack_ = false;
   return {};
 }
 

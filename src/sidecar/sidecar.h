@@ -45,6 +45,7 @@ class Sidecar final : public Loop {
   Memory memory_;
   std::string providerId_;  // "" until known
   TimePoint recoverAt_;     // not before
+  bool lookBack_ = false;   // a mark that we made has not been looked at since
   int withdrawals_ = 0;
   // What was logged last, so that only changes are.
   std::string said_;

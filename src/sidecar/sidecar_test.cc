@@ -48,6 +48,7 @@ class TwoInstances final : public cloud::Provider {
     calls.push_back("markUnhealthy");
     group.instances[0].healthy = false;
     group.instances[1].healthy = !collides;
+    trouble = troubleAfterMark;
     return {};
   }
   Result<> markHealthy(const std::string&) override {
@@ -57,8 +58,9 @@ class TwoInstances final : public cloud::Provider {
   }
 
   cloud::Group group;
-  std::optional<Error> trouble;
-  bool collides = false;  // the other is marked in the same moment
+  std::optional<Error> trouble;           // of the next call
+  std::optional<Error> troubleAfterMark;  // of the one that follows the mark
+  bool collides = false;                  // the other is marked in the same moment
   std::vector<std::string> calls;
 };
 
@@ -185,6 +187,18 @@ TEST_F(SidecarTest, WithdrawsAMarkThatWasOneTooMany) {
     step();
   }
   EXPECT_FALSE(cloud_.group.instances[0].healthy) << "it tries again";
+}
+
+TEST_F(SidecarTest, AMarkThatCouldNotBeLookedAtIsLookedAtLater) {
+  settings_.recover = true;
+  page_ = broken_;
+  cloud_.collides = true;
+  cloud_.troubleAfterMark = Error(Code::kUnavailable, "no route");
+  EXPECT_THAT(step(), HasSubstr("no route"));
+  EXPECT_FALSE(cloud_.group.instances[0].healthy);
+  cloud_.trouble.reset();
+  EXPECT_THAT(step(), HasSubstr("taking the mark back"));
+  EXPECT_TRUE(cloud_.group.instances[0].healthy);
 }
 
 TEST_F(SidecarTest, TellsOfFailuresWhenTheyBeginAndEndAndTriesAgain) {
