@@ -1,9 +1,24 @@
 """Least privilege, judged by the audit log of everything that ran before: no program of ours was refused anything, and none
-was granted anything that it never used.
+was granted anything that it never used, but for cases that do not come up here and are named below.
 """
 from collections import defaultdict
 
 from room import NAMESPACE
+
+# (account, resource, verb): when it is needed, and where that is proved.
+RARE = {
+    ("agent", "events", "patch"): "an event comes again (src/kube/events_test)",
+    ("controller", "events", "patch"): "an event comes again (src/kube/events_test)",
+    ("controller", "pytorchjobs", "get"): "another writer was faster (src/jobs/controller_test)",
+    ("controller", "pytorchjobs/status", "patch"): "a job's retries are used up (scenario job-at-its-limit)",
+    ("controller", "noderecoveries", "delete"): "an incident was kept for a day (src/recovery tests)",
+    ("controller", "recoverypolicies", "get"): "two leaders take a slot at once (src/recovery tests)",
+    ("controller", "poddisruptionbudgets", "list"): "a budget holds a drain past its deadline (src/recovery tests)",
+    ("release", "events", "create"): "there is an open incident of Enforce (install_test, which ends its own release)",
+    ("release", "noderecoveries", "get"): "another writer was faster",
+    ("release", "recoverypolicies", "get"): "another writer was faster",
+    ("release", "recoverypolicies/status", "patch"): "an open incident holds a slot (install_test)",
+}
 
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:"
 
@@ -12,7 +27,7 @@ def requests(plane):
     """Every answered request of our programs, by account."""
     found = defaultdict(list)
     for event in plane.audit():
-        user = event["user"]["username"]
+        user = event["user"].get("username", "")
         if user.startswith(ACCOUNT) and "objectRef" in event:
             found[user.removeprefix(ACCOUNT)].append(event)
     return found
@@ -59,4 +74,11 @@ def test_nothing_was_refused(plane, mainstay):
 def test_nothing_was_granted_that_is_never_used(plane, mainstay):
     asked, granted = requests(plane), grants(plane)
     assert granted
-    assert sorted(grant for grant in granted if not used(grant, asked[grant[0]])) == []
+    unused = {(account.removeprefix("mainstay-"), resource, verb) for account, ns, group, resource, verb in granted
+              if not used((account, ns, group, resource, verb), asked[account])}
+    assert unused - RARE.keys() == set()
+
+
+def test_every_rare_case_is_granted(plane, mainstay):
+    granted = {(account.removeprefix("mainstay-"), resource, verb) for account, _, _, resource, verb in grants(plane)}
+    assert RARE.keys() - granted == set()
