@@ -41,8 +41,8 @@ Result<> run(const std::string& kubeconfig, const std::string& node) {
   for (std::string line; std::getline(std::cin, line);) {
     const Json patch = patchFor(line, clock.now());
     const auto begin = std::chrono::system_clock::now().time_since_epoch();
-    MAINSTAY_TRY(kube::patch(api, api::kNodes, "", node, kube::Body::kStrategicMergePatch, patch, "mainstay-bench",
-                             "status"));
+    MAINSTAY_TRY(kube::patch(api, api::kNodes, "", node, kube::Body::kStrategicMergePatch, patch,
+                             "mainstay-bench", "status"));
     std::cout << std::chrono::duration_cast<std::chrono::nanoseconds>(begin).count() << std::endl;
   }
   return {};

@@ -51,12 +51,11 @@ bool isCandidate(const Fleet& fleet, const api::NodeRecovery& incident, const ap
 }  // namespace
 
 TimePoint launchedAfter(const api::NodeRecovery& incident, const api::NodeRecoveryStatus& status) {
+  if (status.provider.marked) {
+    return status.provider.intent.value_or(*status.provider.marked);
+  }
   const bool dated = !status.evidence.empty() && status.evidence.front().first != TimePoint{};
-  const TimePoint since = status.provider.marked ? status.provider.intent.value_or(*status.provider.marked)
-                          : dated                ? status.evidence.front().first
-                                                 : incident.meta.created;
-  // EC2 tells launch times in whole seconds: one of the same second may have been launched after it.
-  return std::chrono::floor<std::chrono::seconds>(since) - TimePoint::duration(1);
+  return dated ? status.evidence.front().first : incident.meta.created;
 }
 
 const api::Node* findReplacement(const Fleet& fleet, const FleetIndex& index,

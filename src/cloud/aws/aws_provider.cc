@@ -59,6 +59,12 @@ bool saysNotFound(const CallError& error) {
   return error.code() == Code::kNotFound || error.awsMessage().find("not found") != std::string::npos;
 }
 
+// EC2 tells launch times in whole seconds. The last moment of that second, so that what was launched in the second of our mark
+// counts as launched after it.
+TimePoint launchedAt(const Ec2Instance* machine) {
+  return machine ? machine->launched + std::chrono::seconds(1) - Duration(1) : TimePoint{};
+}
+
 }  // namespace
 
 AwsProvider::AwsProvider(Surroundings surroundings, AwsProviderOptions options)
@@ -127,7 +133,7 @@ Result<std::optional<Instance>> AwsProvider::describe(const std::string& provide
                   .group = member ? member->group : "",
                   .lifecycle = lifecycleOf(member, machine),
                   .healthy = !member || member->healthy(),
-                  .launched = machine ? machine->launched : TimePoint{},
+                  .launched = launchedAt(machine),
                   .obstacle = member ? obstacleOf(*member) : ""};
 }
 
@@ -158,7 +164,7 @@ Result<Group> AwsProvider::describeGroup(const std::string& name) {
                                .group = name,
                                .lifecycle = lifecycleOf(&member, machine),
                                .healthy = member.healthy(),
-                               .launched = machine ? machine->launched : TimePoint{},
+                               .launched = launchedAt(machine),
                                .obstacle = obstacleOf(member)});
   }
   for (const Activity& activity : activities) {

@@ -35,6 +35,8 @@ std::unique_ptr<ProviderWorld> makeAwsWorld() {
   return std::make_unique<AwsWorld>();
 }
 
+using namespace std::chrono_literals;
+
 constexpr char kFirst[] = "aws:///us-west-2b/i-1";
 
 class AwsProviderTest : public testing::Test {
@@ -56,6 +58,12 @@ class AwsProviderTest : public testing::Test {
   TestSurroundings world_{aws_};
   AwsProvider provider_{world_.get()};
 };
+
+TEST_F(AwsProviderTest, CountsALaunchToTheEndOfItsSecond) {
+  const auto instance = provider_.describe(kFirst);
+  ASSERT_TRUE(instance && *instance);
+  EXPECT_EQ((*instance)->launched.time_since_epoch() % 1s, 999'999us);
+}
 
 TEST_F(AwsProviderTest, MarksPastTheGracePeriodUnlessTold) {
   ASSERT_TRUE(mark().has_value());
