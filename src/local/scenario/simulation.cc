@@ -151,7 +151,6 @@ Result<> Simulation::build() {
   MAINSTAY_TRY(recorder_->open());
   driver_.start(recorder_);
   provider_ = std::make_unique<RecordedProvider>(*cluster_, *recorder_);
-  MAINSTAY_TRY(addObjects());
   MAINSTAY_TRY(addNodes());
   controller_ = std::make_unique<SimulatedController>(cluster_->api(), *provider_, driver_);
   controller_->start();
@@ -210,7 +209,9 @@ Result<> Simulation::settle() {
     why = whyUnsettled();
     if (why.empty() && !std::exchange(dressed, true)) {
       MAINSTAY_TRY(dressNodes());
-      why = "labels and taints were just set";
+      // Only now: new nodes become schedulable one by one, and a job would take those that come first.
+      MAINSTAY_TRY(addObjects());
+      why = "labels and taints were just set, and the page's objects made";
     }
   }
   if (!why.empty()) {
