@@ -72,14 +72,19 @@ def images(plane, folder, base_images):
 
 
 @pytest.fixture(scope="session")
-def room(plane, images):
-    dns = nodes.Dns(plane)
+def dns(plane):
+    started = nodes.Dns(plane)
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def room(plane, images, dns):
     the_cloud = cloud.Cloud(plane)
     started = Room(plane, the_cloud, images)
     training_operator.install(plane)
     yield started
     the_cloud.stop()
-    dns.stop()
 
 
 @pytest.fixture(scope="session")

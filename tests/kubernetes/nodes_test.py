@@ -6,14 +6,12 @@ from control_plane import eventually
 
 
 @pytest.fixture(scope="module")
-def node(plane, base_images):
-    dns = nodes.Dns(plane)
+def node(plane, base_images, dns):
     node = nodes.Node(plane, "node-f", 9, images=base_images)
     node.wait_ready()
     yield node
     node.stop()
     plane.api.delete("/api/v1/nodes/node-f")
-    dns.stop()
 
 
 def test_a_pod_runs_and_finds_the_api_server_by_name(plane, node):
