@@ -23,6 +23,8 @@ sys.path.append(str(ROOT / "tests/kubernetes"))
 from control_plane import BIN, PARTS, SERVER, ControlPlane, eventually  # noqa: E402
 
 CONDITIONS = 60
+# Lines of earlier runs are in the kernel log still.
+RUN = f"{random.getrandbits(32):08x}"
 # printk_devkmsg=ratelimit lets a program write 10 lines in 5 s.
 KMSG_PAUSE = 0.55
 
@@ -31,10 +33,12 @@ def config(who):
     """NPD's format: 60 conditions, each with two reasons, so that each can change again and again."""
     numbers = [f"{i:02}" for i in range(CONDITIONS)]
     return {
-        "plugin": "kmsg", "logPath": "/dev/kmsg", "lookback": "0s", "bufferSize": 10, "source": "bench",
+        # NPD drops what its start-up time, taken from /proc/uptime, lies after; on a machine that was ever paused the kernel
+        # log's clock is behind that.
+        "plugin": "kmsg", "logPath": "/dev/kmsg", "lookback": "24h", "bufferSize": 10, "source": "bench",
         "conditions": [{"type": f"Bench{n}", "reason": f"BenchFine{n}", "message": "fine"} for n in numbers],
         "rules": [{"type": "permanent", "condition": f"Bench{n}", "reason": f"Reason{letter}",
-                   "pattern": f"mainstay-bench {who} {n} {letter} .*"} for n in numbers for letter in "AB"],
+                   "pattern": f"mainstay-bench {RUN} {who} {n} {letter} .*"} for n in numbers for letter in "AB"],
     }
 
 
@@ -104,7 +108,7 @@ class Ground:
         marker = self.next_marker()
         with open("/dev/kmsg", "wb", buffering=0) as kmsg:
             at = time.time()
-            kmsg.write(f"<4>mainstay-bench {who} {marker} x".encode())
+            kmsg.write(f"<4>mainstay-bench {RUN} {who} {marker} x\n".encode())  # without its end the kernel waits for more of the line
         return self.onlooker.wait(who, f"Bench{marker[:2]}", f"{who} {marker}") - at
 
     def bare_patch(self):
@@ -118,7 +122,7 @@ class Ground:
     def own_share(self, tries):
         """Seconds from the kernel record's read to the last byte sent, by strace, which slows both: an upper bound."""
         trace = self.plane.folder / "trace"
-        strace = subprocess.Popen(["strace", "-f", "-ttt", "-y", "-s", "64", "-e", "trace=read,write,sendto,sendmsg", "-o", trace,
+        strace = subprocess.Popen(["strace", "-f", "-ttt", "-yy", "-s", "96", "-e", "trace=read,write,sendto,sendmsg", "-o", trace,
                                    "-p", str(self.ours.pid)], stderr=subprocess.DEVNULL)
         time.sleep(1)
         for _ in range(tries):
@@ -127,9 +131,9 @@ class Ground:
         strace.terminate()
         strace.wait()
         shares, read_at, sent_at = [], None, None
-        for line in trace.read_text(errors="replace").splitlines() + [" 0 read(</dev/kmsg>, \"mainstay-bench ours"]:
+        for line in trace.read_text(errors="replace").splitlines() + [f" 0 read(</dev/kmsg>, \"mainstay-bench {RUN} ours"]:
             at = float(re.match(r"\d*\s+([\d.]+)", line)[1])
-            if "/dev/kmsg" in line and "mainstay-bench ours" in line:
+            if "/dev/kmsg" in line and f"mainstay-bench {RUN} ours" in line:
                 if read_at and sent_at:
                     shares.append(sent_at - read_at)
                 read_at, sent_at = at, None

@@ -99,7 +99,8 @@ def mainstay(plane, room):
             "rules": {"files": [], "inline": {"neuron.json": json.dumps(rules())}},
             "extraArgs": ["--k8s-exporter-heartbeat-period=5s"],
         },
-        "controller": {"extraEnv": [
+        # The lease of a sleeper ends well before the kubelet takes it for dead.
+        "controller": {"extraArgs": ["--lease-duration=6s", "--lease-renew-deadline=4s", "--lease-retry-period=1s"], "extraEnv": [
             {"name": "AWS_ENDPOINT_URL", "value": cloud.ENDPOINT}, {"name": "AWS_REGION", "value": cloud.REGION},
             {"name": "AWS_ACCESS_KEY_ID", "value": "test"}, {"name": "AWS_SECRET_ACCESS_KEY", "value": "test"}]},
     }))
