@@ -4,7 +4,6 @@ three see the same machine.
 """
 import argparse
 import json
-import os
 import pathlib
 import random
 import re
@@ -20,7 +19,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests/kubernetes"))
 
-from control_plane import BIN, PARTS, SERVER, ControlPlane, eventually  # noqa: E402
+from control_plane import BIN, PARTS, SERVER, ControlPlane  # noqa: E402
 
 CONDITIONS = 60
 # Lines of earlier runs are in the kernel log still.
@@ -42,21 +41,26 @@ def config(who):
     }
 
 
+def node_versions(plane):
+    """Each version of each node, with the time at which a watcher sees it; endless."""
+    request = urllib.request.Request(f"{SERVER}/api/v1/nodes?watch=true",
+                                     headers={"Authorization": f"Bearer {plane.token('admin')}"})
+    for line in urllib.request.urlopen(request, context=ssl.create_default_context(cafile=plane.ca)):
+        at, event = time.time(), json.loads(line)
+        assert event["type"] != "ERROR", event
+        yield at, event["object"]
+
+
 class Onlooker:
     """Watches all nodes, and knows when each condition was first seen with each message."""
 
     def __init__(self, plane):
         self.seen = {}
         self._changed = threading.Condition()
-        request = urllib.request.Request(f"{SERVER}/api/v1/nodes?watch=true",
-                                         headers={"Authorization": f"Bearer {plane.token('admin')}"})
-        self._stream = urllib.request.urlopen(request, context=ssl.create_default_context(cafile=plane.ca))
-        threading.Thread(target=self._follow, daemon=True).start()
+        threading.Thread(target=self._follow, args=(plane,), daemon=True).start()
 
-    def _follow(self):
-        for line in self._stream:
-            at = time.time()
-            node = json.loads(line)["object"]
+    def _follow(self, plane):
+        for at, node in node_versions(plane):
             with self._changed:
                 for condition in node["status"].get("conditions", []):
                     key = node["metadata"]["name"], condition["type"], condition["reason"], condition["message"]

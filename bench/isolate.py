@@ -3,18 +3,15 @@ kubelets (kwok): from the condition to taint and cordon. Also the controller's c
 worst case for whoever asks it on the way.
 """
 import argparse
-import json
 import pathlib
 import re
 import shutil
-import ssl
 import tempfile
 import threading
 import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-from agents import ROOT, quantile  # finds tests/kubernetes, too
+from agents import ROOT, node_versions, quantile  # finds tests/kubernetes, too
 from control_plane import BIN, PARTS, SERVER, Api, ControlPlane, eventually
 
 HEALTH = "sagemaker.amazonaws.com/node-health-status"
@@ -46,16 +43,10 @@ class Onlooker:
 
     def __init__(self, plane):
         self.schedulable, self.isolated = {}, {}
-        request = urllib.request.Request(f"{SERVER}/api/v1/nodes?watch=true",
-                                         headers={"Authorization": f"Bearer {plane.token('admin')}"})
-        self._stream = urllib.request.urlopen(request, context=ssl.create_default_context(cafile=plane.ca))
-        threading.Thread(target=self._follow, daemon=True).start()
+        threading.Thread(target=self._follow, args=(plane,), daemon=True).start()
 
-    def _follow(self):
-        for line in self._stream:
-            at, event = time.time(), json.loads(line)
-            assert event["type"] != "ERROR", event
-            found = event["object"]
+    def _follow(self, plane):
+        for at, found in node_versions(plane):
             name, spec = found["metadata"]["name"], found["spec"]
             if found["metadata"]["labels"].get(HEALTH) == "Schedulable":
                 self.schedulable.setdefault(name, at)

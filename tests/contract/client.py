@@ -2,12 +2,18 @@
 and small objects to try things on.
 """
 import contextlib
+import functools
 import http.client
 import itertools
 import json
+import pathlib
 import secrets
-import time
+import sys
 import urllib.parse
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+import support  # noqa: E402
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
@@ -23,23 +29,7 @@ POLICIES = "/apis/mainstay.dev/v1alpha1/recoverypolicies"
 
 # Longer than a real server needs for anything here; a watch without an event for so long fails its test.
 PATIENCE = 20
-_LOOK_EVERY = 0.02
-
-
-def eventually(check, what, within=PATIENCE):
-    """Looks until `check()` is truthy, and returns that. What it asserts may come true later, too."""
-    deadline = time.monotonic() + within
-    while True:
-        try:
-            seen = check()
-        except AssertionError as not_yet:
-            seen, last = None, str(not_yet)
-        else:
-            last = repr(seen)
-        if seen:
-            return seen
-        assert time.monotonic() < deadline, f"waited {within} s in vain for {what}; last seen: {last[:2000]}"
-        time.sleep(_LOOK_EVERY)
+eventually = functools.partial(support.eventually, within=PATIENCE)
 
 
 def unique(prefix):
@@ -185,7 +175,7 @@ class Api:
 
     def gone(self, path, within=PATIENCE):
         """Waits until there is no such object."""
-        eventually(lambda: self.get(path).status == 404, f"{path} to be gone", within)
+        eventually(lambda: self.get(path).status == 404, f"{path} to be gone", within=within)
 
 
 def config_map(name, data=None, **metadata):

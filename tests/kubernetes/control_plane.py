@@ -3,17 +3,20 @@
 """
 import base64
 import contextlib
+import functools
 import json
 import os
 import pathlib
 import secrets
-import ssl
 import subprocess
-import time
-import urllib.error
-import urllib.request
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+
+import support  # noqa: E402
+from support import Api, ApiError  # noqa: E402, F401
+
 PARTS = pathlib.Path(os.environ.get("MAINSTAY_PARTS", ROOT / "build/parts"))
 BIN = pathlib.Path(os.environ.get("MAINSTAY_BIN", ROOT / "build/release/bin"))
 
@@ -21,7 +24,8 @@ ROOM = "10.88.0.1"
 API_ADDRESS = "10.96.0.1"
 SERVER = f"https://{API_ADDRESS}:443"
 _START_WITHIN = 60
-_LOOK_EVERY = 0.05
+# An API server that starts, or is busy, may end a connection.
+eventually = functools.partial(support.eventually, every=0.05, also=(OSError,))
 
 # Only what a test needs to see of a request: who, what, and the answer.
 AUDIT_POLICY = {
@@ -33,24 +37,6 @@ AUDIT_POLICY = {
               {"level": "Request", "verbs": ["create"], "resources": [{"group": "rbac.authorization.k8s.io"}]},
               {"level": "Metadata"}],
 }
-
-
-def eventually(check, what, within=60, every=_LOOK_EVERY):
-    """Looks until `check()` is truthy, and returns that. What it asserts may come true later, too; an error tells for what
-    was waited and what was seen last.
-    """
-    deadline = time.monotonic() + within
-    while True:
-        try:
-            seen = check()
-        except (AssertionError, OSError) as not_yet:
-            seen, last = None, str(not_yet)
-        else:
-            last = repr(seen)
-        if seen:
-            return seen
-        assert time.monotonic() < deadline, f"waited {within} s in vain for {what}; last seen: {last[:2000]}"
-        time.sleep(every)
 
 
 class Processes:
@@ -83,58 +69,6 @@ class Processes:
     def stop_all(self):
         for name in reversed(list(self._running)):
             self.stop(name)
-
-
-class ApiError(Exception):
-    def __init__(self, status, text):
-        super().__init__(f"HTTP {status}: {text[:2000]}")
-        self.status = status
-        with contextlib.suppress(ValueError):
-            self.body = json.loads(text)
-
-
-class Api:
-    """One user's way to the API server, one request at a time."""
-
-    def __init__(self, server, token, ca):
-        self.server, self.token, self.ca = server, token, ca
-        self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=ca)))
-
-    def call(self, method, path, body=None, kind="application/json"):
-        data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": kind, "Authorization": f"Bearer {self.token}"}
-        request = urllib.request.Request(self.server + path, data, headers, method=method)
-        try:
-            with self._opener.open(request, timeout=30) as answer:
-                text = answer.read()
-                return json.loads(text) if text[:1] in (b"{", b"[") else text.decode()
-        except urllib.error.HTTPError as error:
-            raise ApiError(error.code, error.read().decode(errors="replace")) from None
-
-    def get(self, path):
-        return self.call("GET", path)
-
-    def find(self, path):
-        """None when there is no such object."""
-        try:
-            return self.get(path)
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
-
-    def items(self, path):
-        return self.get(path)["items"]
-
-    def create(self, path, body):
-        return self.call("POST", path, body)
-
-    def patch(self, path, body, kind="application/merge-patch+json"):
-        return self.call("PATCH", path, body, kind)
-
-    def delete(self, path):
-        return self.call("DELETE", path)
 
 
 class ControlPlane:

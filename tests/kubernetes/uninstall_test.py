@@ -1,8 +1,8 @@
 """What `helm upgrade`, `rollback` and `uninstall` leave behind."""
 import subprocess
 
-from control_plane import ROOT, eventually
-from room import FAULT, HEALTH, JOBS, NAMESPACE, RECOVERIES, set_policy
+from control_plane import ROOT
+from room import HEALTH, JOBS, NAMESPACE, RECOVERIES
 
 
 def ours(keys):

@@ -9,12 +9,15 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+
+import support  # noqa: E402
+from support import eventually  # noqa: E402, F401
+
 BIN = pathlib.Path(os.environ.get("MAINSTAY_BIN", ROOT / "build/release/bin"))
 
 NODES = "/api/v1/nodes"
@@ -36,26 +39,7 @@ FAULT = "2026-11-29T20:14:07Z NEURON_HW_ERR=DMA_ERROR nd-id=3 nc-id=0 serial-num
 # Short, so that a crashed controller's lease runs out soon; a lease counts in whole seconds.
 SHORT_LEASE = ["--lease-duration=1s", "--lease-renew-deadline=800ms", "--lease-retry-period=200ms"]
 
-_LOOK_EVERY = 0.02
 _TAIL_LINES = 40
-
-
-def eventually(check, what, within=60):
-    """Looks until `check()` is truthy, and returns that. What it asserts may come true later, too; an error tells for what
-    was waited and what was seen last.
-    """
-    deadline = time.monotonic() + within
-    while True:
-        try:
-            seen = check()
-        except AssertionError as not_yet:
-            seen, last = None, str(not_yet)
-        else:
-            last = repr(seen)
-        if seen:
-            return seen
-        assert time.monotonic() < deadline, f"waited {within} s in vain for {what}; last seen: {last}"
-        time.sleep(_LOOK_EVERY)
 
 
 def environment(folder, **more):
@@ -132,49 +116,7 @@ class Program:
         return self.process.wait(within)
 
 
-class ApiError(Exception):
-    def __init__(self, status, text):
-        super().__init__(f"HTTP {status}: {text}")
-        self.status = status
-
-
-class Api:
-    """The Kubernetes API and the local cluster's own paths, one request at a time."""
-
-    def __init__(self, server):
-        self.server = server
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-    def call(self, method, path, body=None, kind="application/json"):
-        data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.server + path, data, {"Content-Type": kind}, method=method)
-        try:
-            with self._opener.open(request, timeout=30) as answer:
-                return json.loads(answer.read() or b"{}")
-        except urllib.error.HTTPError as error:
-            raise ApiError(error.code, error.read().decode(errors="replace")) from None
-
-    def get(self, path):
-        return self.call("GET", path)
-
-    def find(self, path):
-        """None when there is no such object."""
-        try:
-            return self.get(path)
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
-
-    def items(self, path):
-        return self.get(path)["items"]
-
-    def create(self, path, body):
-        return self.call("POST", path, body)
-
-    def patch(self, path, body):
-        return self.call("PATCH", path, body, "application/merge-patch+json")
-
+class Api(support.Api):
     def events(self, name):
         """Reason and message of each Event about the object of this name."""
         return [(event["reason"], event["message"]) for event in self.items(EVENTS)
