@@ -5,8 +5,8 @@
 #include "environment.h"
 
 #include "agent/agent.h"
+#include "agent/assembly.h"
 #include "agent/options.h"
-#include "agent/sources/kmsg_thread.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "fault/text.h"
@@ -38,7 +38,7 @@ Result<> runAgent(const agent::Options& options) {
   agent::AgentParts parts;
   parts.metrics = &metrics;
   parts.board = &board;
-  MAINSTAY_ASSIGN(parts.monitors, agent::loadMonitors(options, files, now, uptime));
+  MAINSTAY_ASSIGN(parts.monitors, agent::assembleMonitors(options, {files, clock, metrics, uptime}));
   MAINSTAY_ASSIGN(const std::string bootId, files.read(options.bootIdPath, 4096));
   parts.machine = {std::string(fault::trim(bootId)), now - uptime};
   parts.publisher = agent::publisherSettings(options, agent::nodeName(options, environmentOf));
@@ -52,12 +52,6 @@ Result<> runAgent(const agent::Options& options) {
                                      .burst = options.kubeApiBurst});
     parts.api = &*api;
   }
-  parts.makeSource = [&](Signal& signal) -> std::unique_ptr<agent::Source> {
-    auto open = [path = options.kmsgPath] { return agent::openKernelLog(path); };
-    return std::make_unique<agent::KmsgThread>(
-        std::make_unique<agent::KmsgReader>(std::move(open), agent::monotonicTime), clock, signal);
-  };
-
   MAINSTAY_ASSIGN(const auto status, serve(agent::statusServer(options), statusHandler(board, clock)));
   MAINSTAY_ASSIGN(const auto exposition,
                   serve(agent::metricsServer(options), agent::metricsHandler(metrics)));

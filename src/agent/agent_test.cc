@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/log_monitor.h"
 #include "agent/sources/kmsg_reader.h"
 #include "agent/testing.h"
 
@@ -29,10 +30,13 @@ class AgentTest : public ::testing::Test {
     auto config = fault::parseLogMonitorConfig(kNeuronConfig, "kernel-monitor.json");
     const TimePoint begin = startTime(driver.now(), kUptime, config->lookback, config->delay);
     AgentParts parts;
-    parts.monitors.push_back(*LogMonitor::create(*std::move(config), begin));
-    parts.makeSource = [this](Signal&) {
+    std::vector<std::unique_ptr<RecordMonitor>> readers;
+    readers.push_back(std::make_unique<LogMonitor>(*LogMonitor::create(*std::move(config), begin)));
+    auto makeSource = [this](Signal&) {
       return std::make_unique<KmsgReader>(log.opener(), [this] { return sinceBoot(); });
     };
+    parts.monitors.push_back(
+        std::make_unique<LogFeed>(kernelLogName(), makeSource, std::move(readers), metrics));
     parts.machine = {"boot-1", kMorning - kUptime};
     parts.api = to;
     parts.publisher.nodeName = "a";
@@ -121,7 +125,8 @@ TEST_F(AgentTest, LostRecordsAreAConditionForAWhile) {
   kernelSays("d");
   EXPECT_EQ(findString(api.condition("MonitorDegraded"), "reason"), "KernelLogRecordsLost");
   EXPECT_NE(api.annotation().find("KernelLogRecordsLost"), std::string::npos);
-  EXPECT_NE(metrics.text().find("mainstay_agent_records_lost_total 1"), std::string::npos) << metrics.text();
+  EXPECT_NE(metrics.text().find("mainstay_agent_records_lost_total{source=\"kmsg\"} 1"), std::string::npos)
+      << metrics.text();
   driver.runUntil(kMorning + kLossShown - 1s);
   EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "True");
   driver.runUntil(kMorning + kLossShown + 1s);

@@ -38,6 +38,12 @@ std::vector<Problem> LogMonitor::onRecord(const fault::Record& record) {
   return problems;
 }
 
+void LogMonitor::take(const fault::Record& record, NodeState& state) {
+  for (const Problem& problem : onRecord(record)) {
+    state.report(problem);
+  }
+}
+
 Problem LogMonitor::problemOf(const fault::Matcher::Match& match) const {
   const fault::Rule& rule = config_.rules[match.rule];
   const auto& window = matcher_.window();

@@ -1,10 +1,10 @@
-// LogMonitor: one node-problem-detector config file at work. Pure: records in, problems out.
+// LogMonitor: one node-problem-detector config file at work. Records in, problems out.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "agent/problem.h"
+#include "agent/log_feed.h"
 #include "fault/matcher.h"
 #include "fault/rule.h"
 
@@ -14,7 +14,7 @@ namespace mainstay::agent {
 // `delay` (which may lie in the future). `uptime` includes suspend.
 TimePoint startTime(TimePoint now, Duration uptime, Duration lookback, Duration delay);
 
-class LogMonitor {
+class LogMonitor final : public RecordMonitor {
  public:
   // REQUIRES: `config` comes from parseLogMonitorConfig.
   static Result<LogMonitor> create(fault::LogMonitorConfig config, TimePoint start);
@@ -22,8 +22,9 @@ class LogMonitor {
   // Every rule that the record completes, in the order of the file.
   std::vector<Problem> onRecord(const fault::Record& record);
 
-  std::vector<ConditionSpec> conditions() const;
-  std::vector<ReasonSpec> reasons() const;
+  std::vector<ConditionSpec> conditions() const override;
+  std::vector<ReasonSpec> reasons() const override;
+  void take(const fault::Record& record, NodeState& state) override;
 
  private:
   LogMonitor(fault::LogMonitorConfig config, TimePoint start, fault::Matcher matcher,

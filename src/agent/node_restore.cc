@@ -86,7 +86,7 @@ void NodeState::restoreCondition(Held& held, const api::Condition& old,
       adopt(held, old);
     }
   } else if (!problemNow) {
-    set(held, false, held.spec.reason, held.spec.message, now, held.spec.source);
+    set(held, "False", held.spec.reason, held.spec.message, now, held.spec.source);
   }
 }
 

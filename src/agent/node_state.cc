@@ -47,18 +47,108 @@ void NodeState::report(const Problem& problem) {
   if (!held) {
     return;
   }
-  remember(problem);
-  if (held->condition.status == "True" && held->condition.reason == problem.reason) {
+  const bool isNew = remember(problem);
+  const bool isTrue = held->condition.status == "True";
+  if (isTrue && problem.joins) {
+    if (isNew) {
+      sayWorst(*held);
+      if (problem.countsInMetrics) {
+        setGauge(problem.condition, problem.reason, 1);
+      }
+      count(problem.reason, problem.countsInMetrics);
+    }
+    return;
+  }
+  if (isTrue && held->condition.reason == problem.reason) {
     return;
   }
   if (problem.countsInMetrics) {
-    if (held->condition.status == "True") {
-      metrics_.push_back({problem.condition, held->condition.reason, 0});
+    if (isTrue) {
+      setGauge(problem.condition, held->condition.reason, 0);
     }
-    metrics_.push_back({problem.condition, problem.reason, 1});
+    setGauge(problem.condition, problem.reason, 1);
   }
   count(problem.reason, problem.countsInMetrics);
-  set(*held, true, problem.reason, problem.message, problem.time, problem.source);
+  set(*held, "True", problem.reason, problem.message, problem.time, problem.source);
+}
+
+void NodeState::resolve(const std::string& type, const std::string& rule, const std::string& device,
+                        TimePoint now) {
+  const auto at = seen_.find(rule + "@" + device);
+  if (at == seen_.end() || at->second.finding.type != type) {
+    return;
+  }
+  const std::string reason = at->second.finding.reason;
+  seen_.erase(at);
+  const auto ofType = [&](const auto& entry) { return entry.second.finding.type == type; };
+  if (std::ranges::none_of(seen_, ofType)) {
+    clear(type, now);
+    return;
+  }
+  const auto sameReason = [&](const auto& entry) {
+    return ofType(entry) && entry.second.finding.reason == reason;
+  };
+  if (std::ranges::none_of(seen_, sameReason)) {
+    setGauge(type, reason, 0);
+  }
+  if (Held* held = find(type)) {
+    sayWorst(*held);
+  }
+}
+
+// The strongest action first; of equals the one that came first, so that a condition does not change its words for
+// every sibling of a fault.
+void NodeState::sayWorst(Held& held) {
+  const Seen* worst = nullptr;
+  for (const auto& [id, seen] : seen_) {
+    if (seen.finding.type != held.condition.type) {
+      continue;
+    }
+    if (!worst || seen.finding.action > worst->finding.action ||
+        (seen.finding.action == worst->finding.action && seen.finding.first < worst->finding.first)) {
+      worst = &seen;
+    }
+  }
+  if (worst) {
+    held.condition.reason = worst->finding.reason;
+    held.condition.message = worst->message.empty() ? worst->finding.line : worst->message;
+    ++revision_;
+  }
+}
+
+void NodeState::judge(const Verdict& verdict) {
+  Held* held = find(verdict.condition);
+  if (!held) {
+    return;
+  }
+  const api::Condition old = held->condition;
+  const bool problem = verdict.status == "True";
+  const bool changed = old.status != verdict.status ||
+                       (problem && (old.reason != verdict.reason ||
+                                    (verdict.messageMatters && old.message != verdict.message)));
+  if (!changed) {
+    return;
+  }
+  std::erase_if(seen_, [&](const auto& entry) { return entry.second.finding.type == verdict.condition; });
+  if (verdict.countsInMetrics) {
+    setGauge(verdict.condition, old.reason, 0);
+    setGauge(verdict.condition, verdict.reason, problem ? 1 : 0);
+    count(verdict.reason, problem);
+  }
+  if (problem) {
+    Problem found;
+    found.condition = verdict.condition;
+    found.reason = verdict.reason;
+    found.line = verdict.message;
+    found.message = verdict.message;
+    found.time = verdict.time;
+    found.rule = verdict.rule;
+    found.faultClass = verdict.faultClass;
+    found.device = verdict.device;
+    found.action = verdict.action;
+    remember(found);
+  }
+  set(*held, verdict.status, verdict.reason, verdict.message, verdict.time, verdict.source);
 }
 
 void NodeState::clear(const std::string& type, TimePoint now) {
@@ -66,22 +156,27 @@ void NodeState::clear(const std::string& type, TimePoint now) {
   if (!held || held->condition.status != "True") {
     return;
   }
-  metrics_.push_back({type, held->condition.reason, 0});
+  setGauge(type, held->condition.reason, 0);
+  for (const auto& [id, seen] : seen_) {
+    if (seen.finding.type == type && seen.finding.reason != held->condition.reason) {
+      setGauge(type, seen.finding.reason, 0);
+    }
+  }
   std::erase_if(seen_, [&](const auto& entry) { return entry.second.finding.type == type; });
-  set(*held, false, held->spec.reason, held->spec.message, now, held->spec.source);
+  set(*held, "False", held->spec.reason, held->spec.message, now, held->spec.source);
 }
 
-void NodeState::set(Held& held, bool problem, const std::string& reason, const std::string& message,
-                    TimePoint time, const std::string& source) {
-  held.condition.status = problem ? "True" : "False";
+void NodeState::set(Held& held, const std::string& status, const std::string& reason,
+                    const std::string& message, TimePoint time, const std::string& source) {
+  held.condition.status = status;
   held.condition.reason = reason;
   held.condition.message = std::string(fault::cutUtf8(message, kMaxMessage));
   held.condition.lastTransition = time;
-  addEvent({source, problem, reason, changeText(held.condition), held.condition.type});
+  addEvent({source, status == "True", reason, changeText(held.condition), held.condition.type});
   ++revision_;
 }
 
-void NodeState::remember(const Problem& problem) {
+bool NodeState::remember(const Problem& problem) {
   const std::string id = problem.rule + "@" + problem.device;
   const auto [at, isNew] = seen_.try_emplace(id);
   fault::Finding& finding = at->second.finding;
@@ -90,7 +185,7 @@ void NodeState::remember(const Problem& problem) {
     finding.count += readAgain ? 0 : 1;
     finding.last = std::max(finding.last, problem.time);
     refreshes_ += readAgain ? 0 : 1;
-    return;
+    return false;
   }
   finding.id = id;
   finding.type = problem.condition;
@@ -105,8 +200,10 @@ void NodeState::remember(const Problem& problem) {
   finding.first = problem.time;
   finding.last = problem.time;
   finding.line = std::string(fault::cutUtf8(problem.line, fault::kMaxFindingLine));
+  at->second.message = std::string(fault::cutUtf8(problem.message, kMaxMessage));
   ++revision_;
   dropOldestFinding();
+  return true;
 }
 
 void NodeState::dropOldestFinding() {
@@ -128,6 +225,10 @@ void NodeState::count(const std::string& reason, bool countsInMetrics) {
   if (countsInMetrics) {
     metrics_.push_back({"", reason, 1});
   }
+}
+
+void NodeState::setGauge(const std::string& type, const std::string& reason, double value) {
+  metrics_.push_back({type, reason, value});
 }
 
 Json NodeState::patch(TimePoint now) const {

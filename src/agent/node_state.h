@@ -47,6 +47,13 @@ class NodeState {
   // A condition becomes True, or changes its reason, with an Event; the same reason again only counts in the
   // finding. A condition that nobody declared is ignored, as node-problem-detector does.
   void report(const Problem& problem);
+  // One finding is over, by evidence: the condition says the worst of those that are left; without any it is back to
+  // no problem.
+  void resolve(const std::string& type, const std::string& rule, const std::string& device, TimePoint now);
+  // What a check says; an Event when status or reason change, as node-problem-detector's custom plugins do.
+  void judge(const Verdict& verdict);
+  // Something worth telling that is no problem of a condition.
+  void tell(NodeEvent event) { addEvent(std::move(event)); }
   // Back to no problem, with an Event; the findings of the type go.
   void clear(const std::string& type, TimePoint now);
 
@@ -78,14 +85,17 @@ class NodeState {
   };
   struct Seen {
     fault::Finding finding;
+    std::string message;  // what its condition says when it is the worst; "" = the finding's line
     // Restored: records up to here were counted before the restart, and are read again by the lookback.
     std::optional<TimePoint> countedUntil;
   };
 
   Held* find(const std::string& type);
-  void set(Held& held, bool problem, const std::string& reason, const std::string& message, TimePoint time,
-           const std::string& source);
-  void remember(const Problem& problem);
+  void set(Held& held, const std::string& status, const std::string& reason, const std::string& message,
+           TimePoint time, const std::string& source);
+  bool remember(const Problem& problem);  // true: seen for the first time
+  void sayWorst(Held& held);
+  void setGauge(const std::string& type, const std::string& reason, double value);
   void dropOldestFinding();
   void addEvent(NodeEvent event);
   void count(const std::string& reason, bool countsInMetrics);

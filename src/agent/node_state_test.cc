@@ -201,6 +201,76 @@ TEST(NodeStateTest, ClearingTakesTheFindingsAlongAndSaysSo) {
   EXPECT_TRUE(state.takeEvents().empty());
 }
 
+// A finding of a condition that has many.
+Problem joining(const std::string& reason, TimePoint time, const std::string& device,
+                fault::RepairAction action) {
+  Problem problem = permanent("NeuronHealth", reason, time, device);
+  problem.joins = true;
+  problem.action = action;
+  return problem;
+}
+
+TEST(NodeStateTest, AConditionOfManyFindingsSaysTheWorstAndKeepsItsTransition) {
+  NodeState state = freshState();
+  state.report(joining("Hbm", kStart + 1s, "0", fault::RepairAction::kReset));
+  state.report(joining("Dma", kStart + 2s, "1", fault::RepairAction::kReplace));
+  state.report(joining("Hbm", kStart + 3s, "2", fault::RepairAction::kReset));
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").reason, "Dma");
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").lastTransition, kStart + 1s);
+  EXPECT_EQ(state.takeEvents().size(), 1u) << "one change of status";
+}
+
+TEST(NodeStateTest, AConditionHoldsUntilTheLastOfItsFindingsIsOver) {
+  NodeState state = freshState();
+  state.report(joining("Hbm", kStart + 1s, "0", fault::RepairAction::kReset));
+  state.report(joining("Dma", kStart + 2s, "1", fault::RepairAction::kReplace));
+  state.resolve("NeuronHealth", "f.json#Dma", "1", kStart + 3s);
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").status, "True");
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").reason, "Hbm");
+  state.resolve("NeuronHealth", "f.json#Hbm", "9", kStart + 4s);
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").status, "True") << "another device";
+  state.resolve("NeuronHealth", "f.json#Hbm", "0", kStart + 5s);
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").status, "False");
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").lastTransition, kStart + 5s);
+  Series series;
+  series.take(state);
+  EXPECT_EQ(series["NeuronHealth/Dma"], 0);
+  EXPECT_EQ(series["NeuronHealth/Hbm"], 0);
+}
+
+TEST(NodeStateTest, AVerdictIsAStateAndOnlyItsChangeIsTold) {
+  NodeState state = freshState();
+  const auto judge = [&](const char* status, const char* reason, const char* message,
+                         bool messageMatters = false) {
+    Verdict verdict;
+    verdict.source = "ntp-monitor";
+    verdict.condition = "KernelDeadlock";
+    verdict.status = status;
+    verdict.reason = reason;
+    verdict.message = message;
+    verdict.time = kStart + 1s;
+    verdict.rule = "ntp.json#rules[0]";
+    verdict.messageMatters = messageMatters;
+    state.judge(verdict);
+    return state.takeEvents().size();
+  };
+  EXPECT_EQ(judge("False", "KernelHasNoDeadlock", "fine"), 0u);
+  EXPECT_EQ(judge("Unknown", "KernelHasNoDeadlock", "timed out"), 1u);
+  EXPECT_EQ(conditionOf(state, "KernelDeadlock").message, "timed out");
+  EXPECT_EQ(judge("Unknown", "KernelHasNoDeadlock", "timed out again"), 0u);
+  EXPECT_EQ(judge("True", "DockerHung", "hung"), 1u);
+  EXPECT_EQ(judge("True", "DockerHung", "hung for longer"), 0u);
+  EXPECT_EQ(judge("True", "DockerHung", "hung for longer", true), 1u);
+  EXPECT_NE(toText(state.patch(kStart)).find("ntp.json#rules[0]@"), std::string::npos)
+      << "a finding while it is True";
+  EXPECT_EQ(judge("False", "KernelHasNoDeadlock", "fine"), 1u);
+  EXPECT_EQ(toText(state.patch(kStart)).find("ntp.json#rules[0]@"), std::string::npos);
+  Series series;
+  series.take(state);
+  EXPECT_EQ(series["DockerHung"], 2);
+  EXPECT_EQ(series["KernelDeadlock/DockerHung"], 0);
+}
+
 TEST(NodeStateTest, ThePatchHoldsConditionsAndFindingsInOne) {
   NodeState state = freshState();
   state.report(permanent("NeuronHealth", "Dma", kStart));

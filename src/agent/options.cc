@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
-
-#include "base/log.h"
 
 namespace mainstay::agent {
 namespace {
 
-constexpr std::size_t kMaxConfigFile = 4u << 20;
 constexpr char kServiceAccountToken[] = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 tl::unexpected<Error> wrong(std::string message) {
@@ -93,27 +89,6 @@ Result<kube::Config> overriddenConfig(const Override& choice, const Environment&
   }
   config.origin = "--apiserver-override";
   return config;
-}
-
-Result<LogMonitor> loadMonitor(const std::string& path, const FileSystem& files, TimePoint now,
-                               Duration uptime) {
-  MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
-  auto parsed = fault::parseLogMonitorConfig(text, path);
-  if (!parsed) {
-    return fail(parsed.error().code(), parsed.error().toString() +
-                                           "\n  The agent does not start with a rule file that "
-                                           "it cannot read: mend it, or leave it out.");
-  }
-  fault::LogMonitorConfig config = *std::move(parsed);
-  if (config.plugin != "kmsg") {
-    return wrong(path + ": plugin: expected \"kmsg\", the one that this release has, found \"" +
-                 config.plugin + "\"");
-  }
-  for (const std::string& warning : config.warnings) {
-    logWarning("config accepted, but probably a mistake", {{"file", path}, {"what", warning}});
-  }
-  const TimePoint start = startTime(now, uptime, config.lookback, config.delay);
-  return LogMonitor::create(std::move(config), start);
 }
 
 }  // namespace
@@ -220,23 +195,6 @@ Result<kube::Config> apiConfig(const Options& options, const Environment& enviro
     return kube::loadKubeconfig(files, options.kubeconfig);
   }
   return inCluster(environment, files);
-}
-
-Result<std::vector<LogMonitor>> loadMonitors(const Options& options, const FileSystem& files, TimePoint now,
-                                             Duration uptime) {
-  std::vector<LogMonitor> monitors;
-  std::set<std::string> loaded;
-  const auto& paths =
-      options.systemLogMonitors.empty() ? options.oldSystemLogMonitors : options.systemLogMonitors;
-  for (const std::string& path : paths) {
-    if (!loaded.insert(path).second) {
-      logWarning("config file named twice, used once", {{"file", path}});
-      continue;
-    }
-    MAINSTAY_ASSIGN(LogMonitor monitor, loadMonitor(path, files, now, uptime));
-    monitors.push_back(std::move(monitor));
-  }
-  return monitors;
 }
 
 HttpServerOptions statusServer(const Options& options) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/log_monitor.h"
 #include "agent/node_publisher.h"
 #include "base/file_system.h"
 #include "base/flags.h"
@@ -67,10 +66,6 @@ std::string nodeName(const Options& options, const Environment& environment);
 // --kubeconfig, else the cluster that we run in. What is named explicitly is final.
 Result<kube::Config> apiConfig(const Options& options, const Environment& environment,
                                const FileSystem& files);
-
-// Reads every config file, a path that is named twice once. The error names file and place.
-Result<std::vector<LogMonitor>> loadMonitors(const Options& options, const FileSystem& files, TimePoint now,
-                                             Duration uptime);
 
 // The status server's and the metrics server's; a port <= 0 is off.
 HttpServerOptions statusServer(const Options& options);

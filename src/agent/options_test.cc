@@ -120,23 +120,5 @@ TEST(ApiConfigTest, OverrideIsThatOfNodeProblemDetector) {
   }
 }
 
-TEST(LoadMonitorsTest, NamesFileAndPlaceOfAMistake) {
-  const FakeFileSystem files(
-      {{"/good.json", R"({"plugin": "kmsg"})"},
-       {"/bad.json", R"({"plugin": "kmsg", "rules": [{"type": "temporary", "pattern": "("}]})"},
-       {"/journal.json", R"({"plugin": "journald"})"}});
-  const auto load = [&](std::vector<std::string> paths) {
-    Options options;
-    options.systemLogMonitors = std::move(paths);
-    return loadMonitors(options, files, TimePoint{} + 24h, 1h);
-  };
-  EXPECT_EQ(load({"/good.json", "/good.json"})->size(), 1u);
-  EXPECT_NE(load({"/bad.json"}).error().toString().find("/bad.json:1:63: rules[0].pattern: missing"),
-            std::string::npos)
-      << load({"/bad.json"}).error().toString();
-  EXPECT_NE(load({"/journal.json"}).error().toString().find("journald"), std::string::npos);
-  EXPECT_NE(load({"/none.json"}).error().toString().find("/none.json"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace mainstay::agent

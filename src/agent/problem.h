@@ -17,6 +17,10 @@ struct Problem {
   std::string message;
   TimePoint time{};
   bool countsInMetrics = true;
+  // How a condition that is True already takes it. node-problem-detector's log monitors replace: a new reason is a
+  // change, with an Event and a new transition. Ours join: a condition holds as long as one of its findings does, says
+  // the worst of them, and became True when the first of them came.
+  bool joins = false;
   // What the finding is made of; only with a condition.
   std::string rule;
   std::string faultClass;
@@ -24,6 +28,24 @@ struct Problem {
   std::string line;
   fault::RepairAction action = fault::RepairAction::kNone;
   std::uint64_t seq = 0;
+};
+
+// What a check (a plugin) says of a condition: not an occurrence but a state.
+struct Verdict {
+  std::string source;
+  std::string condition;
+  std::string status;  // "True" = problem, "False", "Unknown"
+  std::string reason;  // for False and Unknown: the condition's default
+  std::string message;
+  TimePoint time{};
+  bool countsInMetrics = true;
+  // True with the same reason and another message is a change, too.
+  bool messageMatters = false;
+  // What the finding is made of, while it is True.
+  std::string rule;
+  std::string faultClass;
+  std::string device;
+  fault::RepairAction action = fault::RepairAction::kNone;
 };
 
 // A condition type that somebody of this agent sets, with what it says while there is no problem.

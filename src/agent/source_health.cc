@@ -5,7 +5,17 @@ namespace {
 
 constexpr char kComponent[] = "mainstay-agent";
 
-Problem degraded(const char* reason, std::string message, TimePoint now) {
+std::string ruleOf(const std::string& reason) {
+  return std::string(kComponent) + "#" + reason;
+}
+
+}  // namespace
+
+ConditionSpec monitorDegraded() {
+  return {kComponent, kMonitorDegraded, "MonitorsAreReading", "every monitor reads its source without gaps"};
+}
+
+Problem degraded(const std::string& reason, const std::string& device, std::string message, TimePoint now) {
   Problem problem;
   problem.source = kComponent;
   problem.condition = kMonitorDegraded;
@@ -13,35 +23,24 @@ Problem degraded(const char* reason, std::string message, TimePoint now) {
   problem.line = message;
   problem.message = std::move(message);
   problem.time = now;
-  problem.rule = std::string(kComponent) + "#" + reason;
+  problem.joins = true;
+  problem.rule = ruleOf(reason);
+  problem.device = device;
   problem.faultClass = "monitor";
   return problem;
 }
 
-}  // namespace
-
-ConditionSpec SourceHealth::condition() {
-  return {kComponent, kMonitorDegraded, "MonitorsAreReading", "every monitor reads its source without gaps"};
-}
-
-std::vector<ReasonSpec> SourceHealth::reasons() {
-  return {{kMonitorDegraded, kKernelLogUnreadable, fault::ClearOn::kEvidence, true},
-          {kMonitorDegraded, kKernelLogRecordsLost, fault::ClearOn::kEvidence, true}};
+std::vector<ReasonSpec> SourceHealth::reasons() const {
+  return {{kMonitorDegraded, unreadable(), fault::ClearOn::kEvidence, true},
+          {kMonitorDegraded, recordsLost(), fault::ClearOn::kEvidence, true}};
 }
 
 void SourceHealth::onLost(const RecordsLost& lost, TimePoint now, NodeState& state) {
   lost_ += lost.count;
-  lastLoss_ = lost.what;
   lossShownUntil_ = now + kLossShown;
-  if (!blind_) {
-    reportLoss(now, state);
-  }
-}
-
-void SourceHealth::reportLoss(TimePoint now, NodeState& state) const {
   state.report(
-      degraded(kKernelLogRecordsLost,
-               std::to_string(lost_) + " records of the kernel log were lost (" + lastLoss_ +
+      degraded(recordsLost(), name_.source,
+               std::to_string(lost_) + " records of the " + name_.title + " were lost (" + lost.what +
                    "); a fault among them is not known. The metric mainstay_agent_records_lost_total "
                    "counts on",
                now));
@@ -49,20 +48,16 @@ void SourceHealth::reportLoss(TimePoint now, NodeState& state) const {
 
 void SourceHealth::onBlind(const SourceBlind& blind, TimePoint now, NodeState& state) {
   blind_ = true;
-  state.report(degraded(kKernelLogUnreadable,
-                        blind.why + ". Faults of this node are not seen; it is tried again every few seconds",
+  state.report(degraded(unreadable(), name_.source,
+                        blind.why + ". Faults that only the " + name_.title +
+                            " tells are not seen; it is tried again every few seconds",
                         now));
 }
 
 void SourceHealth::onReading(TimePoint now, NodeState& state) {
-  if (!blind_) {
-    return;
-  }
-  blind_ = false;
-  if (lossShownUntil_) {
-    reportLoss(now, state);
-  } else {
-    state.clear(kMonitorDegraded, now);
+  if (blind_) {
+    blind_ = false;
+    state.resolve(kMonitorDegraded, ruleOf(unreadable()), name_.source, now);
   }
 }
 
@@ -70,9 +65,7 @@ TimePoint SourceHealth::step(TimePoint now, NodeState& state) {
   if (lossShownUntil_ && now >= *lossShownUntil_) {
     lossShownUntil_.reset();
     lost_ = 0;
-    if (!blind_) {
-      state.clear(kMonitorDegraded, now);
-    }
+    state.resolve(kMonitorDegraded, ruleOf(recordsLost()), name_.source, now);
   }
   return lossShownUntil_.value_or(kNever);
 }

@@ -1,5 +1,5 @@
-// SourceHealth: what the agent's own eyes are worth, as a node condition. A source that cannot be read, and
-// records that are gone, make MonitorDegraded True: nothing may be concluded from its silence.
+// SourceHealth: what one source of the agent is worth, as a finding of the node condition MonitorDegraded. A source
+// that cannot be read, and records that are gone, make it True: nothing may be concluded from silence.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,29 @@
 namespace mainstay::agent {
 
 inline constexpr char kMonitorDegraded[] = "MonitorDegraded";
-inline constexpr char kKernelLogUnreadable[] = "KernelLogUnreadable";
-inline constexpr char kKernelLogRecordsLost[] = "KernelLogRecordsLost";
+// What it says while every source is read.
+ConditionSpec monitorDegraded();
+// A finding of it; `device` names the source.
+Problem degraded(const std::string& reason, const std::string& device, std::string message, TimePoint now);
+
+// How a source is called in findings, metrics and words.
+struct SourceName {
+  std::string source;  // "kmsg": the finding's device, the label of metrics
+  std::string title;   // "kernel log", for people
+  std::string prefix;  // "KernelLog": reasons are KernelLogUnreadable and KernelLogRecordsLost
+};
+inline SourceName kernelLogName() {
+  return {"kmsg", "kernel log", "KernelLog"};
+}
 
 // How long a loss stays visible after the last one: longer than two scrapes and two heartbeats.
 inline constexpr Duration kLossShown = std::chrono::minutes(10);
 
 class SourceHealth {
  public:
-  static ConditionSpec condition();
-  static std::vector<ReasonSpec> reasons();
+  explicit SourceHealth(SourceName name) : name_(std::move(name)) {}
 
+  std::vector<ReasonSpec> reasons() const;
   void onLost(const RecordsLost& lost, TimePoint now, NodeState& state);
   void onBlind(const SourceBlind& blind, TimePoint now, NodeState& state);
   void onReading(TimePoint now, NodeState& state);
@@ -29,12 +41,13 @@ class SourceHealth {
   TimePoint step(TimePoint now, NodeState& state);
 
  private:
-  void reportLoss(TimePoint now, NodeState& state) const;
+  std::string unreadable() const { return name_.prefix + "Unreadable"; }
+  std::string recordsLost() const { return name_.prefix + "RecordsLost"; }
 
+  SourceName name_;
   bool blind_ = false;
   std::optional<TimePoint> lossShownUntil_;
   std::uint64_t lost_ = 0;  // while it is shown
-  std::string lastLoss_;
 };
 
 }  // namespace mainstay::agent

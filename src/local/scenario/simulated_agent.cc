@@ -1,6 +1,7 @@
 #include "local/scenario/simulated_agent.h"
 
 #include "agent/agent.h"
+#include "agent/log_monitor.h"
 #include "agent/sources/kmsg_reader.h"
 #include "local/assets.h"
 
@@ -26,11 +27,14 @@ Result<std::shared_ptr<Loop>> simulatedAgent(kube::Api& api, const Boot& boot, c
                   fault::parseLogMonitorConfig(assets().at(kNeuronRules), std::string(kNeuronRules)));
   const TimePoint start = agent::startTime(booted, Duration(0), config.lookback, config.delay);
   MAINSTAY_ASSIGN(agent::LogMonitor monitor, agent::LogMonitor::create(std::move(config), start));
-  parts.monitors.push_back(std::move(monitor));
-  parts.makeSource = [log = boot.log, booted, &clock](Signal& signal) -> std::unique_ptr<agent::Source> {
+  std::vector<std::unique_ptr<agent::RecordMonitor>> readers;
+  readers.push_back(std::make_unique<agent::LogMonitor>(std::move(monitor)));
+  auto makeSource = [log = boot.log, booted, &clock](Signal& signal) -> std::unique_ptr<agent::Source> {
     return std::make_unique<agent::KmsgReader>(openRing(log, signal),
                                                [&clock, booted] { return clock.now() - booted; });
   };
+  parts.monitors.push_back(std::make_unique<agent::LogFeed>(agent::kernelLogName(), std::move(makeSource),
+                                                            std::move(readers), aboard->metrics));
   parts.machine = {boot.bootId, booted};
   parts.api = &api;
   parts.publisher.nodeName = boot.node;

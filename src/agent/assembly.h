@@ -1,0 +1,27 @@
+// The monitors that the command line asks for, built.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "agent/monitor.h"
+#include "agent/options.h"
+#include "base/file_system.h"
+#include "base/metrics.h"
+
+namespace mainstay::agent {
+
+// What monitors use of the machine; all outlive them.
+struct Surroundings {
+  const FileSystem& files;
+  const Clock& clock;
+  Metrics& metrics;
+  Duration uptime{};  // including suspend
+};
+
+// Reads every config file, a path that is named twice once, and builds one monitor per source. The error names file
+// and place.
+Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& options,
+                                                               const Surroundings& surroundings);
+
+}  // namespace mainstay::agent
