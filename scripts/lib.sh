@@ -81,3 +81,12 @@ build() {
   fi
   say build "ok  $preset, $(seconds $((SECONDS - started)))   "
 }
+
+# A Go compiler that is new enough. None is downloaded: a build must not depend on what it happens to fetch.
+need_go() {
+  command -v go >/dev/null || stop "Go 1.24 or newer is needed on PATH to build Kubernetes for the tests, and there is none"
+  local version
+  version=$(GOTOOLCHAIN=local go env GOVERSION)
+  [ "$(printf '%s\n' "go1.24" "$version" | sort -V | head -1)" = go1.24 ] ||
+    stop "Go 1.24 or newer is needed on PATH to build Kubernetes for the tests; this is $version"
+}

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/tls_flags.h"
+
 namespace mainstay::agent {
 namespace {
 
@@ -127,15 +129,9 @@ void addFlags(Flags& flags, Options& options) {
       .add("boot-id-path", options.bootIdPath, "file that holds the id of this boot")
       .add("take-conditions", options.takeConditions,
            "also write conditions that another field manager owns, such as a node-problem-detector before us")
-      .add("tls-cert-file", options.tls.certificate,
-           "certificate (PEM, with its chain) of the status and the metrics server, read again when it "
-           "changes; "
-           "empty: plain text")
-      .add("tls-private-key-file", options.tls.key, "its private key (PEM)")
-      .add("tls-client-ca-file", options.tls.clientCa,
-           "certificate authority (PEM) whose clients may read the metrics; empty: everybody")
       .addChoice("log-format", options.logFormat, {"logfmt", "json"}, "form of the log")
       .addChoice("log-level", options.logLevel, {"debug", "info", "warning", "error"}, "least level logged");
+  addTlsFlags(flags, options.tls, "the status and the metrics server", "may read the metrics");
 }
 
 Result<> checkOptions(const Options& options) {
@@ -165,9 +161,7 @@ Result<> checkOptions(const Options& options) {
   if (!options.kubeconfig.empty() && !options.apiserverOverride.empty()) {
     return wrong("--kubeconfig and --apiserver-override both name the API server: give only one of them");
   }
-  if (options.tls.certificate.empty() && !(options.tls.key.empty() && options.tls.clientCa.empty())) {
-    return wrong("--tls-private-key-file and --tls-client-ca-file need --tls-cert-file");
-  }
+  MAINSTAY_TRY(checkTlsFiles(options.tls));
   if (options.heartbeatPeriod < std::chrono::seconds(1)) {
     return wrong("--k8s-exporter-heartbeat-period must be at least 1s");
   }
