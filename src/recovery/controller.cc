@@ -53,15 +53,15 @@ std::string groupOf(const Step& step) {
 
 }  // namespace
 
-Controller::Controller(kube::Api& api, Providers providers, std::string host, std::function<bool()> leading,
-                       Metrics& metrics, Concurrency concurrency)
+Controller::Controller(kube::Api& api, Providers providers, const std::string& host,
+                       std::function<bool()> leading, Metrics& metrics, Concurrency concurrency)
     : providers_(std::move(providers)),
       leading_(std::move(leading)),
       metrics_(metrics),
       concurrency_(concurrency),
       caches_(api, signal()),
       instances_(concurrency.asksAside ? askAside(providers_, signal()) : askAtOnce(providers_)),
-      executor_(api, caches_, providers_, std::move(host), leading_) {}
+      executor_(api, caches_, providers_, host, leading_) {}
 
 TimePoint Controller::step(TimePoint now) {
   const TimePoint synced = caches_.sync(now);
@@ -100,12 +100,13 @@ bool Controller::carryOut(const std::vector<Step>& steps, TimePoint now) {
   std::erase_if(attempts_, [&](const auto& entry) { return entry.second.notBefore + kLastRetry < now; });
   std::map<std::string, std::vector<const Step*>> places;
   std::vector<const Step*> work;
-  std::vector<const Step*> rest;
+  std::vector<const Step*> events;
+  std::vector<const Step*> releases;  // of one policy: they would be in each other's way
   for (const Step& step : steps) {
     if (const auto* take = std::get_if<TakeSlots>(&step.action)) {
       places[take->policy].push_back(&step);
     } else {
-      (is<PostEvent>(step) || is<ReleaseSlots>(step) ? rest : work).push_back(&step);
+      (is<PostEvent>(step) ? events : is<ReleaseSlots>(step) ? releases : work).push_back(&step);
     }
   }
   Round round{now, {}, false};
@@ -113,9 +114,10 @@ bool Controller::carryOut(const std::vector<Step>& steps, TimePoint now) {
     takeSlots(wanted, round);
   }
   inParallel(work, round);
-  for (const Step* step : rest) {
+  for (const Step* step : releases) {
     carryOut(*step, round);
   }
+  inParallel(events, round);
   return round.acted;
 }
 

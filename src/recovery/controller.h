@@ -29,7 +29,7 @@ class Controller final : public Loop {
  public:
   // `api` refuses writes of a controller that does not lead (kube::LeaderOnlyApi); `leading` says whether
   // this one does. Notify signal() when it begins to lead. Everything referred to outlives the controller.
-  Controller(kube::Api& api, Providers providers, std::string host, std::function<bool()> leading,
+  Controller(kube::Api& api, Providers providers, const std::string& host, std::function<bool()> leading,
              Metrics& metrics, Concurrency concurrency = {});
 
   std::string_view name() const override { return "recovery"; }

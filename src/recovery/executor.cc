@@ -10,6 +10,7 @@ namespace mainstay::recovery {
 namespace {
 
 constexpr char kComponent[] = "mainstay-controller";
+constexpr int kTellers = 8;
 
 // What is to be gone and is not there has been achieved.
 Result<> goneIsFine(Result<> result) {
@@ -44,13 +45,15 @@ bool isThisNode(const Json& node, const api::NodeIdentity& identity) {
 
 }  // namespace
 
-Executor::Executor(kube::Api& api, Caches& caches, const Providers& providers, std::string host,
+Executor::Teller::Teller(kube::Api& api, const std::string& host) : events(api, kComponent, host) {}
+
+Executor::Executor(kube::Api& api, Caches& caches, const Providers& providers, const std::string& host,
                    std::function<bool()> mayAct)
-    : api_(api),
-      caches_(caches),
-      providers_(providers),
-      mayAct_(std::move(mayAct)),
-      events_(api, kComponent, std::move(host)) {}
+    : api_(api), caches_(caches), providers_(providers), mayAct_(std::move(mayAct)) {
+  for (int i = 0; i < kTellers; ++i) {
+    tellers_.emplace_back(api, host);
+  }
+}
 
 Result<> Executor::execute(const Step& step, TimePoint now) {
   if (!mayAct_()) {
@@ -168,34 +171,38 @@ Result<> Executor::writeSlots(const api::RecoveryPolicy& policy, const std::vect
 // --- The node ---
 
 Result<> Executor::run(const Doing& doing, const IsolateNode& action) {
-  return changeNode(doing.step.node, action.node.uid, [&](const Json& node) -> Result<kube::NodeChange> {
-    if (!isThisNode(node, action.node)) {
-      return fail(Code::kFailedPrecondition,
-                  "node " + doing.step.node + " is not the one in evidence any more");
-    }
-    return isolation(node, doing.step.incident, action.faults);
-  });
+  const auto known = caches_.find(caches_.nodes, doing.step.node);
+  return changeNode(doing.step.node, action.node.uid, known ? kube::asRead(*known) : std::nullopt,
+                    [&](const Json& node) -> Result<kube::NodeChange> {
+                      if (!isThisNode(node, action.node)) {
+                        return fail(Code::kFailedPrecondition,
+                                    "node " + doing.step.node + " is not the one in evidence any more");
+                      }
+                      return isolation(node, doing.step.incident, action.faults);
+                    });
 }
 
 Result<> Executor::run(const Doing& doing, const RestoreNode& action) {
-  return changeNode(doing.step.node, action.uid, [&](const Json& node) -> Result<kube::NodeChange> {
-    return restoration(node, action.label);
-  });
+  return changeNode(
+      doing.step.node, action.uid, std::nullopt,
+      [&](const Json& node) -> Result<kube::NodeChange> { return restoration(node, action.label); });
 }
 
 Result<> Executor::run(const Doing& doing, const SetSchedulable& action) {
-  return changeNode(doing.step.node, action.uid, [&](const Json& node) -> Result<kube::NodeChange> {
-    // A label that came in between says something, and is left to say it.
-    if (!findString(node, "metadata", "labels", api::kHealthStatusLabel).empty()) {
-      return kube::NodeChange{};
-    }
-    return kube::NodeChange{.labels = {{api::kHealthStatusLabel, api::kSchedulable}}};
-  });
+  return changeNode(doing.step.node, action.uid, std::nullopt,
+                    [&](const Json& node) -> Result<kube::NodeChange> {
+                      // A label that came in between says something, and is left to say it.
+                      if (!findString(node, "metadata", "labels", api::kHealthStatusLabel).empty()) {
+                        return kube::NodeChange{};
+                      }
+                      return kube::NodeChange{.labels = {{api::kHealthStatusLabel, api::kSchedulable}}};
+                    });
 }
 
-Result<> Executor::changeNode(const std::string& node, const std::string& uid,
+Result<> Executor::changeNode(const std::string& node, const std::string& uid, std::optional<Json> known,
                               const kube::DecideNodeChange& decide) {
-  MAINSTAY_ASSIGN(const Json changed, kube::changeNode(api_, node, uid, decide, api::kRecoveryManager));
+  MAINSTAY_ASSIGN(const Json changed,
+                  kube::changeNode(api_, node, uid, decide, api::kRecoveryManager, std::move(known)));
   caches_.observe(caches_.nodes, changed);
   return {};
 }
@@ -277,9 +284,10 @@ Result<> Executor::run(const Doing& doing, const PostEvent& action) {
 }
 
 Result<> Executor::tell(const PostEvent& event, TimePoint now) {
-  const std::lock_guard lock(eventsMutex_);
-  return events_.record(event.subject, event.warning ? "Warning" : "Normal", event.reason, event.message,
-                        now);
+  Teller& teller = tellers_[std::hash<std::string>()(event.subject.name) % tellers_.size()];
+  const std::lock_guard lock(teller.mutex);
+  return teller.events.record(event.subject, event.warning ? "Warning" : "Normal", event.reason,
+                              event.message, now);
 }
 
 }  // namespace mainstay::recovery

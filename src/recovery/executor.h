@@ -3,6 +3,7 @@
 // leadership.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -23,7 +24,7 @@ class Executor {
  public:
   // All references outlive the executor. `mayAct` is asked before every step: the leader's token.
   // `host` names this process in Events.
-  Executor(kube::Api& api, Caches& caches, const Providers& providers, std::string host,
+  Executor(kube::Api& api, Caches& caches, const Providers& providers, const std::string& host,
            std::function<bool()> mayAct);
 
   // One step, once. kFailedPrecondition: the world is not as the step needs it, nothing was done; the next
@@ -53,7 +54,8 @@ class Executor {
   Result<> run(const Doing& doing, const MarkHealthy& action);
   Result<> run(const Doing& doing, const PostEvent& action);
 
-  Result<> changeNode(const std::string& node, const std::string& uid, const kube::DecideNodeChange& decide);
+  Result<> changeNode(const std::string& node, const std::string& uid, std::optional<Json> known,
+                      const kube::DecideNodeChange& decide);
   Result<> tell(const PostEvent& event, TimePoint now);
   Result<> writeSlots(const api::RecoveryPolicy& policy, const std::vector<api::TakenSlot>& active);
   Result<cloud::Provider*> provider(const std::string& name) const;
@@ -63,8 +65,14 @@ class Executor {
   Caches& caches_;
   const Providers& providers_;
   const std::function<bool()> mayAct_;
-  std::mutex eventsMutex_;
-  kube::EventRecorder events_;  // guarded by eventsMutex_
+  // Events about one subject go through one recorder, which knows what was said of it; several, so that threads seldom
+  // wait for each other.
+  struct Teller {
+    Teller(kube::Api& api, const std::string& host);
+    std::mutex mutex;
+    kube::EventRecorder events;  // guarded by mutex
+  };
+  std::deque<Teller> tellers_;
 };
 
 }  // namespace mainstay::recovery
