@@ -25,7 +25,8 @@ std::size_t patternsOf(const std::vector<mainstay::fault::Pack>& packs) {
 }
 
 // Seconds for kRecords records.
-double run(mainstay::fault::Engine& engine, std::vector<mainstay::fault::Record>& records, std::size_t& found) {
+double run(mainstay::fault::Engine& engine, std::vector<mainstay::fault::Record>& records,
+           std::size_t& found) {
   const auto began = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < kRecords; ++i) {
     mainstay::fault::Record& record = records[i % records.size()];

@@ -22,9 +22,11 @@ std::atomic<bool> interested = false;  // since the first marked record; keeps t
 void note(const char* what) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  static const int file = open(getenv("MAINSTAY_STAMP_FILE"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  static const int file =
+      open(getenv("MAINSTAY_STAMP_FILE"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   char line[64];
-  const int size = std::snprintf(line, sizeof line, "%s %lld\n", what, now.tv_sec * 1'000'000'000LL + now.tv_nsec);
+  const int size =
+      std::snprintf(line, sizeof line, "%s %lld\n", what, now.tv_sec * 1'000'000'000LL + now.tv_nsec);
   syscall(SYS_write, file, line, static_cast<std::size_t>(size));
 }
 
