@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_system.h"
 #include "fault/pack.h"
 
 namespace mainstay::fault {
@@ -15,5 +16,9 @@ const std::map<std::string_view, std::string_view>& shippedPackTexts();
 
 // All of them, in the order of their paths.
 Result<std::vector<Pack>> shippedPacks();
+
+// Each of `names` laid over those before it: "shipped" is all of ours, "nvidia" one of them, everything else the path of
+// a file.
+Result<std::vector<Pack>> loadPacks(const std::vector<std::string>& names, const FileSystem& files);
 
 }  // namespace mainstay::fault
