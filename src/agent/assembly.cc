@@ -4,8 +4,10 @@
 #include <set>
 
 #include "agent/log_monitor.h"
+#include "agent/pack_monitor.h"
 #include "agent/sources/kmsg_thread.h"
 #include "base/log.h"
+#include "fault/shipped_packs.h"
 
 namespace mainstay::agent {
 namespace {
@@ -52,6 +54,19 @@ Result<fault::LogMonitorConfig> readLogMonitor(const std::string& path, const Fi
   return config;
 }
 
+// The lookback of node-problem-detector's own kernel rules: what an agent that was restarted may have missed.
+constexpr Duration kPackLookback = std::chrono::minutes(5);
+
+Result<std::unique_ptr<RecordMonitor>> packMonitor(const Options& options, TimePoint now,
+                                                   const Surroundings& surroundings) {
+  auto packs = fault::loadPacks(options.rulePacks, surroundings.files);
+  if (!packs) {
+    return doesNotStart(packs.error());
+  }
+  const TimePoint start = startTime(now, surroundings.uptime, kPackLookback, Duration{});
+  return std::make_unique<PackMonitor>(*std::move(packs), start, logOutcome);
+}
+
 std::unique_ptr<Monitor> kernelLogFeed(const std::string& path, Readers readers,
                                        const Surroundings& surroundings) {
   auto make = [path, &clock = surroundings.clock](Signal& signal) -> std::unique_ptr<Source> {
@@ -81,6 +96,10 @@ Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& op
     const TimePoint start = startTime(now, surroundings.uptime, config.lookback, config.delay);
     MAINSTAY_ASSIGN(LogMonitor monitor, LogMonitor::create(std::move(config), start));
     kernelLog.push_back(std::make_unique<LogMonitor>(std::move(monitor)));
+  }
+  if (!options.rulePacks.empty()) {
+    MAINSTAY_ASSIGN(std::unique_ptr<RecordMonitor> packs, packMonitor(options, now, surroundings));
+    kernelLog.push_back(std::move(packs));
   }
   std::vector<std::unique_ptr<Monitor>> monitors;
   if (!kernelLog.empty()) {

@@ -18,6 +18,7 @@ class AssemblyTest : public ::testing::Test {
       {{"/good.json", R"({"plugin": "kmsg"})"},
        {"/other.json", R"({"plugin": "kmsg"})"},
        {"/bad.json", R"({"plugin": "kmsg", "rules": [{"type": "temporary", "pattern": "("}]})"},
+       {"/site.yaml", "pack: nvidia\nrules: [{id: api-mismatch, enabled: false}]\n"},
        {"/journal.json", R"({"plugin": "journald"})"}}};
   SteadyWallClock clock;
   Metrics metrics;
@@ -25,6 +26,21 @@ class AssemblyTest : public ::testing::Test {
 
 TEST_F(AssemblyTest, ReadersOfTheKernelLogShareOneSource) {
   EXPECT_EQ(logMonitors({"/good.json", "/good.json", "/other.json"})->size(), 1u);
+}
+
+TEST_F(AssemblyTest, RulePacksReadTheKernelLogToo) {
+  Options options;
+  options.systemLogMonitors = {"/good.json"};
+  options.rulePacks = {"shipped", "/site.yaml"};
+  const auto monitors = assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
+  ASSERT_TRUE(monitors) << monitors.error().toString();
+  EXPECT_EQ(monitors->size(), 1u);
+  options.rulePacks = {"nvdia"};
+  EXPECT_NE(assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)})
+                .error()
+                .toString()
+                .find("no rule pack of this release is called \"nvdia\", did you mean nvidia?"),
+            std::string::npos);
 }
 
 TEST_F(AssemblyTest, NamesFileAndPlaceOfAMistake) {

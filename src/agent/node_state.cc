@@ -30,7 +30,8 @@ NodeState::NodeState(const std::vector<ConditionSpec>& conditions, std::vector<R
   std::set<std::pair<std::string, std::string>> known;
   for (const ReasonSpec& reason : reasons_) {
     for (const std::string& condition : {std::string(), reason.condition}) {
-      if (reason.countsInMetrics && known.emplace(condition, reason.reason).second) {
+      if (reason.countsInMetrics && reason.countsFromStart &&
+          known.emplace(condition, reason.reason).second) {
         metrics_.push_back({condition, reason.reason, 0});
       }
     }
@@ -47,16 +48,16 @@ void NodeState::report(const Problem& problem) {
   if (!held) {
     return;
   }
-  const bool isNew = remember(problem);
+  const Sight sight = remember(problem);
   const bool isTrue = held->condition.status == "True";
   if (isTrue && problem.joins) {
-    if (isNew) {
+    if (sight != Sight::kAgain) {
       sayWorst(*held);
       if (problem.countsInMetrics) {
         setGauge(problem.condition, problem.reason, 1);
       }
-      count(problem.reason, problem.countsInMetrics);
     }
+    count(problem.reason, problem.countsInMetrics && sight == Sight::kFirst);
     return;
   }
   if (isTrue && held->condition.reason == problem.reason) {
@@ -85,14 +86,19 @@ void NodeState::resolve(const std::string& type, const std::string& rule, const 
     clear(type, now);
     return;
   }
-  const auto sameReason = [&](const auto& entry) {
-    return ofType(entry) && entry.second.finding.reason == reason;
-  };
-  if (std::ranges::none_of(seen_, sameReason)) {
-    setGauge(type, reason, 0);
-  }
+  endReason(type, reason);
   if (Held* held = find(type)) {
     sayWorst(*held);
+  }
+}
+
+// The gauge of a reason that no finding has any more.
+void NodeState::endReason(const std::string& type, const std::string& reason) {
+  const auto hasReason = [&](const auto& entry) {
+    return entry.second.finding.type == type && entry.second.finding.reason == reason;
+  };
+  if (std::ranges::none_of(seen_, hasReason)) {
+    setGauge(type, reason, 0);
   }
 }
 
@@ -176,7 +182,7 @@ void NodeState::set(Held& held, const std::string& status, const std::string& re
   ++revision_;
 }
 
-bool NodeState::remember(const Problem& problem) {
+NodeState::Sight NodeState::remember(const Problem& problem) {
   const std::string id = problem.rule + "@" + problem.device;
   const auto [at, isNew] = seen_.try_emplace(id);
   fault::Finding& finding = at->second.finding;
@@ -185,7 +191,7 @@ bool NodeState::remember(const Problem& problem) {
     finding.count += readAgain ? 0 : 1;
     finding.last = std::max(finding.last, problem.time);
     refreshes_ += readAgain ? 0 : 1;
-    return false;
+    return problem.joins && revise(at->second, problem) ? Sight::kChanged : Sight::kAgain;
   }
   finding.id = id;
   finding.type = problem.condition;
@@ -203,6 +209,23 @@ bool NodeState::remember(const Problem& problem) {
   at->second.message = std::string(fault::cutUtf8(problem.message, kMaxMessage));
   ++revision_;
   dropOldestFinding();
+  return Sight::kFirst;
+}
+
+// What is known of it now, where a finding says more than when it was first seen. True when something changed.
+bool NodeState::revise(Seen& seen, const Problem& problem) {
+  fault::Finding& finding = seen.finding;
+  if (finding.action == problem.action && finding.reason == problem.reason &&
+      seen.message == problem.message) {
+    return false;
+  }
+  finding.action = problem.action;
+  const std::string old = std::exchange(finding.reason, problem.reason);
+  if (old != finding.reason) {
+    endReason(finding.type, old);
+  }
+  seen.message = std::string(fault::cutUtf8(problem.message, kMaxMessage));
+  ++revision_;
   return true;
 }
 

@@ -93,7 +93,10 @@ class NodeState {
   Held* find(const std::string& type);
   void set(Held& held, const std::string& status, const std::string& reason, const std::string& message,
            TimePoint time, const std::string& source);
-  bool remember(const Problem& problem);  // true: seen for the first time
+  enum class Sight { kFirst, kChanged, kAgain };
+  Sight remember(const Problem& problem);
+  bool revise(Seen& seen, const Problem& problem);
+  void endReason(const std::string& type, const std::string& reason);
   void sayWorst(Held& held);
   void setGauge(const std::string& type, const std::string& reason, double value);
   void dropOldestFinding();

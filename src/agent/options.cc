@@ -125,6 +125,9 @@ void addFlags(Flags& flags, Options& options) {
       .addHidden("vmodule", options.vmodule)
       .add("logtostderr", options.logtostderr, "accepted without effect: the log goes to standard error")
       .add("kubeconfig", options.kubeconfig, "how to reach the API server, instead of the cluster we run in")
+      .add("rule-packs", options.rulePacks,
+           "our own rules for the kernel log: shipped, the name of one pack, or files; later ones are laid "
+           "over earlier")
       .add("kmsg-path", options.kmsgPath, "the kernel log: a device, or the socket of a stand-in")
       .add("boot-id-path", options.bootIdPath, "file that holds the id of this boot")
       .add("take-conditions", options.takeConditions,
@@ -148,10 +151,11 @@ Result<> checkOptions(const Options& options) {
   if (!options.stackdriver.empty()) {
     return wrong("--exporter.stackdriver: the Stackdriver exporter is not in this release");
   }
-  if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty()) {
+  if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty() &&
+      options.rulePacks.empty()) {
     return wrong(
-        "no monitor is configured: name a rule file with --config.system-log-monitor=FILE, for example "
-        "rules/neuron/kernel-monitor.json");
+        "no monitor is configured: use our rules with --rule-packs=shipped, or name a rule file with "
+        "--config.system-log-monitor=FILE, for example rules/neuron/kernel-monitor.json");
   }
   if (!options.enableK8sExporter && options.prometheusPort <= 0) {
     return wrong(

@@ -42,6 +42,7 @@ struct Options {
   bool logtostderr = true;
   // Ours.
   std::string kubeconfig;
+  std::vector<std::string> rulePacks;  // "shipped", names of ours, files
   std::string kmsgPath = "/dev/kmsg";
   std::string bootIdPath = "/proc/sys/kernel/random/boot_id";
   bool takeConditions = false;

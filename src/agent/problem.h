@@ -56,12 +56,14 @@ struct ConditionSpec {
   std::string message;
 };
 
-// A reason that may be reported: its series exist, at zero, from the start.
+// A reason that may be reported.
 struct ReasonSpec {
   std::string condition;  // "" = temporary
   std::string reason;
   fault::ClearOn clearOn = fault::ClearOn::kBoot;
   bool countsInMetrics = true;
+  // Its series exist, at zero, before it is seen; not for the hundreds of reasons of a table of codes.
+  bool countsFromStart = true;
 };
 
 }  // namespace mainstay::agent

@@ -284,6 +284,10 @@ std::map<std::string, std::string> Cursor::stringMap() const {
 }
 
 void Cursor::allow(std::initializer_list<std::string_view> keys) const {
+  allow(std::span<const std::string_view>(keys.begin(), keys.size()));
+}
+
+void Cursor::allow(std::span<const std::string_view> keys) const {
   if (!value_ || !value_->is_object()) {
     return;
   }

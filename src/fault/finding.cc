@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kActionNames = {"none", "restart-app", "reset", "reboot",
                                                           "replace"};
-constexpr std::array<std::string_view, 4> kSeverityNames = {"unknown", "info", "warning", "fatal"};
+constexpr std::array<std::string_view, 5> kSeverityNames = {"unknown", "info", "warning", "error", "fatal"};
 constexpr std::array<std::string_view, 3> kClearOnNames = {"evidence", "boot", "instance"};
 
 template <class Enum, std::size_t N>
@@ -85,6 +85,10 @@ std::optional<RepairAction> parseAction(std::string_view name) {
 
 std::string_view severityName(Severity severity) {
   return kSeverityNames.at(static_cast<std::size_t>(severity));
+}
+
+std::optional<Severity> parseSeverity(std::string_view name) {
+  return fromName<Severity>(kSeverityNames, name);
 }
 
 std::string_view clearOnName(ClearOn clearOn) {

@@ -18,9 +18,11 @@ enum class RepairAction { kNone, kRestartApp, kReset, kReboot, kReplace };
 std::string_view actionName(RepairAction action);  // none restart-app reset reboot replace
 std::optional<RepairAction> parseAction(std::string_view name);
 
-// How bad. Unknown is its own value: it is kept and shown, never acted on, never healthy.
-enum class Severity { kUnknown, kInfo, kWarning, kFatal };
+// How bad. Unknown is its own value: it is kept and shown, never acted on, never healthy. Info is for the record,
+// a warning is worth a trend, an error hurts a workload, and fatal says that a device or a node cannot be used.
+enum class Severity { kUnknown, kInfo, kWarning, kError, kFatal };
 std::string_view severityName(Severity severity);
+std::optional<Severity> parseSeverity(std::string_view name);
 
 // What makes a condition False again: evidence of recovery (or a new boot, where evidence is gathered anew),
 // a new boot, or only a new instance. The Neuron rules say kInstance: a reboot does not launder a bad chip.

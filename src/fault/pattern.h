@@ -2,9 +2,12 @@
 // from their text.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -59,6 +62,60 @@ class Extractor {
  private:
   Extractor();
   std::unique_ptr<re2::RE2> regex_;
+};
+
+// Go's newer (?<name>...) spelled (?P<name>...), which older RE2 wants.
+std::string withOldGroupNames(std::string_view pattern);
+
+// What named groups took in: {"code": "79"}. A group that took no part is "".
+using Captures = std::map<std::string, std::string, std::less<>>;
+
+// A regular expression of a rule pack, whose named groups are what it is for. Found anywhere, unless it begins with ^.
+class CapturePattern {
+ public:
+  static Result<CapturePattern> compile(std::string_view text);
+
+  CapturePattern(CapturePattern&&) noexcept;
+  CapturePattern& operator=(CapturePattern&&) noexcept;
+  ~CapturePattern();
+
+  const std::string& text() const;
+  std::vector<std::string> names() const;
+  // Whether it is found in `text`; what its groups took in is added to `captures`, where it replaces what had the same
+  // name.
+  bool match(std::string_view text, Captures& captures) const;
+  // RE2's measure of what it costs to run.
+  int programSize() const;
+
+ private:
+  CapturePattern();
+  std::unique_ptr<re2::RE2> regex_;
+};
+
+// Many capture patterns against one line: a look at the line's bytes tells which of them can match, and only these are
+// run. Ordinary lines hold none of the texts that the patterns ask for, and cost nothing more.
+class PatternSet {
+ public:
+  // REQUIRES: CapturePattern::compile accepts each.
+  explicit PatternSet(const std::vector<std::string>& patterns);
+  PatternSet(PatternSet&&) noexcept;
+  PatternSet& operator=(PatternSet&&) noexcept;
+  ~PatternSet();
+
+  struct Match {
+    std::size_t pattern;
+    Captures captures;
+  };
+  // Every pattern that is found in `text` (valid UTF-8), in their order.
+  std::vector<Match> match(std::string_view text) const;
+  // Patterns that ask for no text of kLiteral bytes, so that each line pays for them.
+  const std::vector<std::size_t>& unfiltered() const;
+
+  static constexpr int kLiteral = 4;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace mainstay::fault
