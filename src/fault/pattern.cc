@@ -97,6 +97,14 @@ Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
 Result<Pattern> Pattern::compile(std::string_view text) {
+  return compile(text, "\\z");
+}
+
+Result<Pattern> Pattern::compileAnywhere(std::string_view text) {
+  return compile(text, "");
+}
+
+Result<Pattern> Pattern::compile(std::string_view text, std::string_view anchor) {
   Shape shape = readShape(text);
   if (shape.bytes) {
     return fail(Code::kInvalidArgument, "\\C (one byte) is not part of the syntax");
@@ -104,7 +112,7 @@ Result<Pattern> Pattern::compile(std::string_view text) {
   // By itself first: what is wrong is then told without our `\z`, and a last backslash cannot quote it.
   MAINSTAY_TRY(compileRegex(shape.text));
   Pattern pattern;
-  pattern.effective_ = std::move(shape.text) + "\\z";
+  pattern.effective_ = std::move(shape.text).append(anchor);
   pattern.newestLineOnly_ = shape.newestLineOnly;
   pattern.looseAlternation_ = shape.looseAlternation;
   MAINSTAY_ASSIGN(pattern.regex_, compileRegex(pattern.effective_));
