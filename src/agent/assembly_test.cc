@@ -12,19 +12,35 @@ class AssemblyTest : public ::testing::Test {
     options.systemLogMonitors = std::move(paths);
     return assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
   }
+  Result<std::vector<std::unique_ptr<Monitor>>> statsMonitors(std::vector<std::string> paths) {
+    Options options;
+    options.systemStatsMonitors = std::move(paths);
+    return assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
+  }
   std::string errorOf(const std::string& path) { return logMonitors({path}).error().toString(); }
 
   FakeFileSystem files{
       {{"/good.json", R"({"plugin": "kmsg"})"},
        {"/other.json", R"({"plugin": "kmsg"})"},
        {"/bad.json", R"({"plugin": "kmsg", "rules": [{"type": "temporary", "pattern": "("}]})"},
-       {"/journal.json", R"({"plugin": "journald"})"}}};
+       {"/journal.json", R"({"plugin": "journald"})"},
+       {"/stats.json",
+        R"({"procPath": "/p", "cpu": {"metricsConfigs": {"cpu/load_1m": {"displayName": "l"}}}})"},
+       {"/bad-stats.json", R"({"invokeInterval": 5})"},
+       {"/p/loadavg", ""}}};
   SteadyWallClock clock;
   Metrics metrics;
 };
 
 TEST_F(AssemblyTest, ReadersOfTheKernelLogShareOneSource) {
   EXPECT_EQ(logMonitors({"/good.json", "/good.json", "/other.json"})->size(), 1u);
+}
+
+TEST_F(AssemblyTest, EachStatsConfigIsAMonitor) {
+  EXPECT_EQ(statsMonitors({"/stats.json", "/stats.json"})->size(), 1u);
+  EXPECT_NE(
+      statsMonitors({"/bad-stats.json"}).error().toString().find("/bad-stats.json:1:20: invokeInterval"),
+      std::string::npos);
 }
 
 TEST_F(AssemblyTest, NamesFileAndPlaceOfAMistake) {
