@@ -57,7 +57,7 @@ Result<> runAgent(const agent::Options& options) {
   }
   MAINSTAY_ASSIGN(const auto status, serve(agent::statusServer(options), statusHandler(board, clock)));
   MAINSTAY_ASSIGN(const auto exposition,
-                  serve(agent::metricsServer(options), agent::metricsHandler(metrics)));
+                  serve(agent::metricsServer(options), agent::metricsHandler(metrics, board, clock)));
   RealDriver driver(clock);
   driver.start(std::make_shared<agent::Agent>(std::move(parts), now));
   logInfo("started", {{"version", MAINSTAY_VERSION}, {"node", agent::nodeName(options, environmentOf)}});

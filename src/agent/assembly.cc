@@ -6,6 +6,7 @@
 #include "agent/log_monitor.h"
 #include "agent/pack_monitor.h"
 #include "agent/sources/kmsg_thread.h"
+#include "agent/stats/stats_monitor.h"
 #include "base/log.h"
 #include "fault/shipped_packs.h"
 
@@ -42,15 +43,19 @@ class Paths {
   std::set<std::string> seen_;
 };
 
+void warn(const std::string& path, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    logWarning("config accepted, but probably a mistake", {{"file", path}, {"what", warning}});
+  }
+}
+
 Result<fault::LogMonitorConfig> readLogMonitor(const std::string& path, const FileSystem& files) {
   MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
   auto config = fault::parseLogMonitorConfig(text, path);
   if (!config) {
     return doesNotStart(config.error());
   }
-  for (const std::string& warning : config->warnings) {
-    logWarning("config accepted, but probably a mistake", {{"file", path}, {"what", warning}});
-  }
+  warn(path, config->warnings);
   return config;
 }
 
@@ -75,6 +80,24 @@ std::unique_ptr<Monitor> kernelLogFeed(const std::string& path, Readers readers,
   };
   return std::make_unique<LogFeed>(kernelLogName(), std::move(make), std::move(readers),
                                    surroundings.metrics);
+}
+
+Result<std::unique_ptr<Monitor>> statsMonitor(const std::string& path, const Options& options,
+                                              const Surroundings& surroundings) {
+  MAINSTAY_ASSIGN(const std::string text, surroundings.files.read(path, kMaxConfigFile));
+  const auto config = stats::parseStatsConfig(text, path);
+  if (!config) {
+    return doesNotStart(config.error());
+  }
+  warn(path, config->warnings);
+  const auto counters =
+      options.npdStatsCompatibility ? stats::Counters::kAsNodeProblemDetector : stats::Counters::kTrue;
+  auto monitor = stats::StatsMonitor::create(*config, counters, surroundings.files, surroundings.metrics,
+                                             stats::UsageWatch(config->usageTimeout));
+  if (!monitor) {
+    return doesNotStart(monitor.error());
+  }
+  return *std::move(monitor);
 }
 
 }  // namespace
@@ -104,6 +127,10 @@ Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& op
   std::vector<std::unique_ptr<Monitor>> monitors;
   if (!kernelLog.empty()) {
     monitors.push_back(kernelLogFeed(options.kmsgPath, std::move(kernelLog), surroundings));
+  }
+  for (const std::string& path : paths.once(options.systemStatsMonitors)) {
+    MAINSTAY_ASSIGN(auto monitor, statsMonitor(path, options, surroundings));
+    monitors.push_back(std::move(monitor));
   }
   return monitors;
 }

@@ -12,6 +12,11 @@ class AssemblyTest : public ::testing::Test {
     options.systemLogMonitors = std::move(paths);
     return assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
   }
+  Result<std::vector<std::unique_ptr<Monitor>>> statsMonitors(std::vector<std::string> paths) {
+    Options options;
+    options.systemStatsMonitors = std::move(paths);
+    return assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
+  }
   std::string errorOf(const std::string& path) { return logMonitors({path}).error().toString(); }
 
   FakeFileSystem files{
@@ -20,6 +25,11 @@ class AssemblyTest : public ::testing::Test {
        {"/bad.json", R"({"plugin": "kmsg", "rules": [{"type": "temporary", "pattern": "("}]})"},
        {"/site.yaml", "pack: nvidia\nrules: [{id: api-mismatch, enabled: false}]\n"},
        {"/journal.json", R"({"plugin": "journald"})"}}};
+       {"/journal.json", R"({"plugin": "journald"})"},
+       {"/stats.json",
+        R"({"procPath": "/p", "cpu": {"metricsConfigs": {"cpu/load_1m": {"displayName": "l"}}}})"},
+       {"/bad-stats.json", R"({"invokeInterval": 5})"},
+       {"/p/loadavg", ""}}};
   SteadyWallClock clock;
   Metrics metrics;
 };
@@ -41,6 +51,13 @@ TEST_F(AssemblyTest, RulePacksReadTheKernelLogToo) {
                 .toString()
                 .find("no rule pack of this release is called \"nvdia\", did you mean nvidia?"),
             std::string::npos);
+}
+
+TEST_F(AssemblyTest, EachStatsConfigIsAMonitor) {
+  EXPECT_EQ(statsMonitors({"/stats.json", "/stats.json"})->size(), 1u);
+  EXPECT_NE(
+      statsMonitors({"/bad-stats.json"}).error().toString().find("/bad-stats.json:1:20: invokeInterval"),
+      std::string::npos);
 }
 
 TEST_F(AssemblyTest, NamesFileAndPlaceOfAMistake) {

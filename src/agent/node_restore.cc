@@ -43,7 +43,7 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
     addEvent({kAgentSource, true, "FindingsUnreadable",
               std::string("the annotation ") + api::kFindingsAnnotation +
                   " is not as this agent wrote it, and is written anew: " + findings.error().toString(),
-              ""});
+              "", now});
     findings.emplace();
   }
   for (Held& held : conditions_) {
@@ -64,12 +64,15 @@ void NodeState::markOwners(const Json& node) {
       continue;
     }
     held.owner = owner->second.empty() ? "an unnamed field manager" : owner->second;
-    addEvent({kAgentSource, true, "ConditionOwnedByOther",
+    addEvent({kAgentSource,
+              true,
+              "ConditionOwnedByOther",
               "the node condition " + held.condition.type + " is kept by \"" + held.owner +
                   "\", so it is left alone: this agent publishes neither it nor its findings. Stop the "
                   "other writer and start the agent with --take-conditions, or remove the condition from "
                   "the agent's config",
-              ""});
+              "",
+              {}});
   }
 }
 

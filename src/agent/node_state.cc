@@ -40,7 +40,7 @@ NodeState::NodeState(const std::vector<ConditionSpec>& conditions, std::vector<R
 
 void NodeState::report(const Problem& problem) {
   if (problem.condition.empty()) {
-    addEvent({problem.source, true, problem.reason, problem.message, ""});
+    addEvent({problem.source, true, problem.reason, problem.message, "", problem.time});
     count(problem.reason, problem.countsInMetrics);
     return;
   }
@@ -178,7 +178,7 @@ void NodeState::set(Held& held, const std::string& status, const std::string& re
   held.condition.reason = reason;
   held.condition.message = std::string(fault::cutUtf8(message, kMaxMessage));
   held.condition.lastTransition = time;
-  addEvent({source, status == "True", reason, changeText(held.condition), held.condition.type});
+  addEvent({source, status == "True", reason, changeText(held.condition), held.condition.type, time});
   ++revision_;
 }
 

@@ -22,6 +22,7 @@ struct NodeEvent {
   std::string reason;
   std::string message;
   std::string condition;  // the type whose change it tells; "" = none
+  TimePoint time{};       // when it happened; {} = when it is taken
 };
 
 // One step of problem_counter (add `value`) or problem_gauge (set to `value`).

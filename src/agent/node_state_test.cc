@@ -176,6 +176,14 @@ TEST(NodeStateTest, CountersAndGaugesAreThoseOfNodeProblemDetector) {
   EXPECT_EQ(series["NeuronHealth/Dma"], 0);
   EXPECT_EQ(series["NeuronHealth/Hbm"], 1);
   EXPECT_EQ(series["KernelDeadlock/DockerHung"], 1);
+  state.clear("NeuronHealth", kStart);
+  series.take(state);
+  EXPECT_EQ(series["NeuronHealth/Hbm"], 0);
+  EXPECT_EQ(series["KernelDeadlock/DockerHung"], 1);
+  state.report(permanent("NeuronHealth", "Dma", kStart));
+  series.take(state);
+  EXPECT_EQ(series["NeuronHealth/Dma"], 1);
+  EXPECT_EQ(series["Dma"], 2);
 }
 
 TEST(NodeStateTest, AConfigWithoutMetricsMakesNone) {

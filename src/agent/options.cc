@@ -100,7 +100,8 @@ void addFlags(Flags& flags, Options& options) {
       .add("system-log-monitors", options.oldSystemLogMonitors, "deprecated: --config.system-log-monitor")
       .add("config.custom-plugin-monitor", options.customPluginMonitors, "not in this release")
       .add("custom-plugin-monitors", options.oldCustomPluginMonitors, "not in this release")
-      .add("config.system-stats-monitor", options.systemStatsMonitors, "not in this release")
+      .add("config.system-stats-monitor", options.systemStatsMonitors,
+           "config files of system stats monitors")
       .add("enable-k8s-exporter", options.enableK8sExporter, "report to the Kubernetes API")
       .add("event-namespace", options.eventNamespace, "namespace of Events; empty: default")
       .add("apiserver-override", options.apiserverOverride,
@@ -116,9 +117,10 @@ void addFlags(Flags& flags, Options& options) {
       .add("kube-api-qps", options.kubeApiQps, "requests per second to the API server")
       .add("kube-api-burst", options.kubeApiBurst, "requests at once to the API server")
       .add("hostname-override", options.hostnameOverride, "node name; else NODE_NAME, else the host name")
-      .add("address", options.address, "address of the status server (/healthz, /conditions)")
+      .add("address", options.address, "address of the status server (/healthz, /readyz, /conditions)")
       .add("port", options.port, "its port; <= 0 switches it off")
-      .add("prometheus-address", options.prometheusAddress, "address of the metrics server (/metrics)")
+      .add("prometheus-address", options.prometheusAddress,
+           "address of the metrics server (/metrics, /healthz, /readyz)")
       .add("prometheus-port", options.prometheusPort, "its port; <= 0 switches it off")
       .addHidden("exporter.stackdriver", options.stackdriver)
       .add("v", options.verbosity, "accepted without effect, see --log-level")
@@ -132,6 +134,9 @@ void addFlags(Flags& flags, Options& options) {
       .add("boot-id-path", options.bootIdPath, "file that holds the id of this boot")
       .add("take-conditions", options.takeConditions,
            "also write conditions that another field manager owns, such as a node-problem-detector before us")
+      .add("npd-stats-compatibility", options.npdStatsCompatibility,
+           "counters of system stats monitors with node-problem-detector's values: sums of all samples, and "
+           "ticks for seconds")
       .addChoice("log-format", options.logFormat, {"logfmt", "json"}, "form of the log")
       .addChoice("log-level", options.logLevel, {"debug", "info", "warning", "error"}, "least level logged");
   addTlsFlags(flags, options.tls, "the status and the metrics server", "may read the metrics");
@@ -142,17 +147,14 @@ Result<> checkOptions(const Options& options) {
     return wrong(
         "--system-log-monitors is the deprecated name of --config.system-log-monitor: give only one of them");
   }
-  if (!options.customPluginMonitors.empty() || !options.oldCustomPluginMonitors.empty() ||
-      !options.systemStatsMonitors.empty()) {
-    return wrong(
-        "custom plugin monitors and system stats monitors are not in this release: leave "
-        "--config.custom-plugin-monitor and --config.system-stats-monitor out");
+  if (!options.customPluginMonitors.empty() || !options.oldCustomPluginMonitors.empty()) {
+    return wrong("custom plugin monitors are not in this release: leave --config.custom-plugin-monitor out");
   }
   if (!options.stackdriver.empty()) {
     return wrong("--exporter.stackdriver: the Stackdriver exporter is not in this release");
   }
   if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty() &&
-      options.rulePacks.empty()) {
+      options.systemStatsMonitors.empty() && options.rulePacks.empty()) {
     return wrong(
         "no monitor is configured: use our rules with --rule-packs=shipped, or name a rule file with "
         "--config.system-log-monitor=FILE, for example rules/neuron/kernel-monitor.json");

@@ -46,6 +46,7 @@ struct Options {
   std::string kmsgPath = "/dev/kmsg";
   std::string bootIdPath = "/proc/sys/kernel/random/boot_id";
   bool takeConditions = false;
+  bool npdStatsCompatibility = false;
   TlsFiles tls;  // of both servers; the client CA is the metrics server's only: the kubelet probes without
   std::string logFormat = "logfmt";
   std::string logLevel = "info";

@@ -156,7 +156,9 @@ void DecodeErrors::add(const std::string& path, const std::string& message) {
   }
   std::string line = where.empty() ? "" : where + ": ";
   line += path.empty() ? message : path + ": " + message;
-  lines_.push_back(std::move(line));
+  if (std::ranges::find(lines_, line) == lines_.end()) {  // a decoder may come by more than once
+    lines_.push_back(std::move(line));
+  }
 }
 
 Result<> DecodeErrors::result() const {

@@ -105,6 +105,14 @@ Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
 Result<Pattern> Pattern::compile(std::string_view text) {
+  return compile(text, "\\z");
+}
+
+Result<Pattern> Pattern::compileAnywhere(std::string_view text) {
+  return compile(text, "");
+}
+
+Result<Pattern> Pattern::compile(std::string_view text, std::string_view anchor) {
   const Shape shape = readShape(text);
   if (shape.bytes) {
     return fail(Code::kInvalidArgument, "\\C (one byte) is not part of the syntax");
@@ -113,7 +121,7 @@ Result<Pattern> Pattern::compile(std::string_view text) {
   const std::string spelled = withOldGroupNames(text);
   MAINSTAY_TRY(compileRegex(spelled));
   Pattern pattern;
-  pattern.effective_ = spelled + "\\z";
+  pattern.effective_ = spelled + std::string(anchor);
   pattern.newestLineOnly_ = shape.newestLineOnly;
   pattern.looseAlternation_ = shape.looseAlternation;
   MAINSTAY_ASSIGN(pattern.regex_, compileRegex(pattern.effective_));

@@ -23,12 +23,14 @@ class Pattern {
  public:
   // The error is what is wrong with the pattern, in RE2's words.
   static Result<Pattern> compile(std::string_view text);
+  // Without `\z`: a match may stand anywhere in the text, as in the configs' other expressions.
+  static Result<Pattern> compileAnywhere(std::string_view text);
 
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;
   ~Pattern();
 
-  // With `\z`, as given to RE2.
+  // With `\z`, if any, as given to RE2.
   const std::string& effective() const { return effective_; }
   // Proven from the text: a match never leaves the newest line, so that only this line needs to be searched.
   bool newestLineOnly() const { return newestLineOnly_; }
@@ -40,6 +42,7 @@ class Pattern {
 
  private:
   Pattern();
+  static Result<Pattern> compile(std::string_view text, std::string_view anchor);
 
   std::string effective_;
   bool newestLineOnly_ = false;
