@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -147,53 +146,6 @@ TEST(PluginConfigTest, WarnsOfWhatIsAcceptedButProbablyAMistake) {
   EXPECT_THAT(config->warnings[0], HasSubstr("taken as permanent"));
   EXPECT_THAT(config->warnings[1], HasSubstr("will never report anything"));
   EXPECT_THAT(parse(R"({"plugin": "custom"})")->warnings[0], HasSubstr("checks nothing"));
-}
-
-// Where the files below say that programs are: everywhere.
-class AnyFile final : public FileSystem {
- public:
-  Result<std::string> read(const std::string& path, std::size_t limit) const override {
-    return RealFileSystem().read(path, limit);
-  }
-  Result<> write(const std::string&, std::string_view) override { return fail(Code::kInternal, "read only"); }
-  Result<std::vector<std::string>> list(const std::string& folder) const override {
-    return RealFileSystem().list(folder);
-  }
-  bool exists(const std::string&) const override { return true; }
-};
-
-TEST(ShippedChecksTest, LoadWithoutWarningsInCanonicalForm) {
-  const AnyFile files;
-  const std::string folder = MAINSTAY_SOURCE_DIR "/rules/npd";
-  std::map<std::string, std::size_t> rules;
-  const auto names = files.list(folder);
-  for (const std::string& name : *names) {
-    const std::string path = folder + "/" + name;
-    const auto text = name.ends_with(".json") ? files.read(path, 1 << 20) : Result<std::string>("");
-    const Json document = parseJson(*text).value_or(nullptr);
-    if (findString(document, "plugin") != "custom") {
-      continue;
-    }
-    const auto config = parsePluginConfig(*text, path, files);
-    ASSERT_TRUE(config) << config.error().toString();
-    EXPECT_TRUE(config->warnings.empty()) << config->warnings.front();
-    EXPECT_EQ(*text, toPrettyText(document) + "\n") << path;
-    rules[name] = config->rules.size();
-    for (const PluginRule& rule : config->rules) {
-      const bool ours = rule.path.starts_with("./config/plugin/");
-      EXPECT_TRUE(ours || rule.path.starts_with("/home/kubernetes/bin/")) << rule.path;
-      EXPECT_TRUE(!ours || ::access((folder + rule.path.substr(8)).c_str(), X_OK) == 0) << rule.path;
-    }
-  }
-  EXPECT_EQ(rules, (std::map<std::string, std::size_t>{{"custom-plugin-monitor.json", 2},
-                                                       {"docker-monitor-counter.json", 1},
-                                                       {"health-checker-containerd.json", 1},
-                                                       {"health-checker-docker.json", 1},
-                                                       {"health-checker-kubelet.json", 1},
-                                                       {"iptables-mode-monitor.json", 1},
-                                                       {"kernel-monitor-counter.json", 1},
-                                                       {"network-problem-monitor.json", 2},
-                                                       {"systemd-monitor-counter.json", 3}}));
 }
 
 }  // namespace
