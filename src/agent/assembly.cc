@@ -4,6 +4,7 @@
 #include <set>
 
 #include "agent/log_monitor.h"
+#include "agent/monitors/plugin/plugin_monitor.h"
 #include "agent/pack_monitor.h"
 #include "agent/sources/kmsg_thread.h"
 #include "agent/stats/stats_monitor.h"
@@ -52,6 +53,16 @@ void warn(const std::string& path, const std::vector<std::string>& warnings) {
 Result<fault::LogMonitorConfig> readLogMonitor(const std::string& path, const FileSystem& files) {
   MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
   auto config = fault::parseLogMonitorConfig(text, path);
+  if (!config) {
+    return doesNotStart(config.error());
+  }
+  warn(path, config->warnings);
+  return config;
+}
+
+Result<PluginConfig> readPluginMonitor(const std::string& path, const FileSystem& files) {
+  MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
+  auto config = parsePluginConfig(text, path, files);
   if (!config) {
     return doesNotStart(config.error());
   }
@@ -131,6 +142,12 @@ Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& op
   for (const std::string& path : paths.once(options.systemStatsMonitors)) {
     MAINSTAY_ASSIGN(auto monitor, statsMonitor(path, options, surroundings));
     monitors.push_back(std::move(monitor));
+  }
+  const auto& pluginMonitors =
+      options.customPluginMonitors.empty() ? options.oldCustomPluginMonitors : options.customPluginMonitors;
+  for (const std::string& path : paths.once(pluginMonitors)) {
+    MAINSTAY_ASSIGN(PluginConfig config, readPluginMonitor(path, surroundings.files));
+    monitors.push_back(std::make_unique<PluginMonitor>(std::move(config)));
   }
   return monitors;
 }

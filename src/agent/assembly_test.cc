@@ -10,12 +10,15 @@ class AssemblyTest : public ::testing::Test {
   Result<std::vector<std::unique_ptr<Monitor>>> logMonitors(std::vector<std::string> paths) {
     Options options;
     options.systemLogMonitors = std::move(paths);
+    return assembled(options);
+  }
+  Result<std::vector<std::unique_ptr<Monitor>>> assembled(const Options& options) {
     return assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
   }
   Result<std::vector<std::unique_ptr<Monitor>>> statsMonitors(std::vector<std::string> paths) {
     Options options;
     options.systemStatsMonitors = std::move(paths);
-    return assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
+    return assembled(options);
   }
   std::string errorOf(const std::string& path) { return logMonitors({path}).error().toString(); }
 
@@ -23,9 +26,10 @@ class AssemblyTest : public ::testing::Test {
       {{"/good.json", R"({"plugin": "kmsg"})"},
        {"/other.json", R"({"plugin": "kmsg"})"},
        {"/bad.json", R"({"plugin": "kmsg", "rules": [{"type": "temporary", "pattern": "("}]})"},
-       {"/site.yaml", "pack: nvidia\nrules: [{id: api-mismatch, enabled: false}]\n"},
-       {"/journal.json", R"({"plugin": "journald"})"}}};
        {"/journal.json", R"({"plugin": "journald"})"},
+       {"/site.yaml", "pack: nvidia\nrules: [{id: api-mismatch, enabled: false}]\n"},
+       {"/checks.json", R"({"plugin": "custom"})"},
+       {"/other-checks.json", R"({"plugin": "custom"})"},
        {"/stats.json",
         R"({"procPath": "/p", "cpu": {"metricsConfigs": {"cpu/load_1m": {"displayName": "l"}}}})"},
        {"/bad-stats.json", R"({"invokeInterval": 5})"},
@@ -58,6 +62,21 @@ TEST_F(AssemblyTest, EachStatsConfigIsAMonitor) {
   EXPECT_NE(
       statsMonitors({"/bad-stats.json"}).error().toString().find("/bad-stats.json:1:20: invokeInterval"),
       std::string::npos);
+}
+
+TEST_F(AssemblyTest, ACustomPluginMonitorPerFileByEitherNameOfTheFlag) {
+  Options options;
+  options.customPluginMonitors = {"/checks.json"};
+  EXPECT_EQ(assembled(options)->size(), 1u);
+  options.systemLogMonitors = {"/good.json", "/checks.json"};
+  EXPECT_FALSE(assembled(options)) << "a path is read by the first flag that names it";
+  options = {};
+  options.oldCustomPluginMonitors = {"/checks.json", "/checks.json", "/other-checks.json"};
+  EXPECT_EQ(assembled(options)->size(), 2u);
+  options.oldCustomPluginMonitors = {"/good.json"};
+  EXPECT_NE(assembled(options).error().toString().find("/good.json:1:12: plugin: expected \"custom\""),
+            std::string::npos)
+      << assembled(options).error().toString();
 }
 
 TEST_F(AssemblyTest, NamesFileAndPlaceOfAMistake) {

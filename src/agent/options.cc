@@ -98,8 +98,10 @@ Result<kube::Config> overriddenConfig(const Override& choice, const Environment&
 void addFlags(Flags& flags, Options& options) {
   flags.add("config.system-log-monitor", options.systemLogMonitors, "config files of log monitors")
       .add("system-log-monitors", options.oldSystemLogMonitors, "deprecated: --config.system-log-monitor")
-      .add("config.custom-plugin-monitor", options.customPluginMonitors, "not in this release")
-      .add("custom-plugin-monitors", options.oldCustomPluginMonitors, "not in this release")
+      .add("config.custom-plugin-monitor", options.customPluginMonitors,
+           "config files of custom-plugin monitors")
+      .add("custom-plugin-monitors", options.oldCustomPluginMonitors,
+           "deprecated: --config.custom-plugin-monitor")
       .add("config.system-stats-monitor", options.systemStatsMonitors,
            "config files of system stats monitors")
       .add("enable-k8s-exporter", options.enableK8sExporter, "report to the Kubernetes API")
@@ -147,17 +149,22 @@ Result<> checkOptions(const Options& options) {
     return wrong(
         "--system-log-monitors is the deprecated name of --config.system-log-monitor: give only one of them");
   }
-  if (!options.customPluginMonitors.empty() || !options.oldCustomPluginMonitors.empty()) {
-    return wrong("custom plugin monitors are not in this release: leave --config.custom-plugin-monitor out");
+  if (!options.customPluginMonitors.empty() && !options.oldCustomPluginMonitors.empty()) {
+    return wrong(
+        "--custom-plugin-monitors is the deprecated name of --config.custom-plugin-monitor: give only one of "
+        "them");
   }
   if (!options.stackdriver.empty()) {
     return wrong("--exporter.stackdriver: the Stackdriver exporter is not in this release");
   }
   if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty() &&
-      options.systemStatsMonitors.empty() && options.rulePacks.empty()) {
+      options.systemStatsMonitors.empty() && options.rulePacks.empty() &&
+      options.customPluginMonitors.empty() && options.oldCustomPluginMonitors.empty()) {
     return wrong(
         "no monitor is configured: use our rules with --rule-packs=shipped, or name a rule file with "
-        "--config.system-log-monitor=FILE, for example rules/neuron/kernel-monitor.json");
+        "--config.system-log-monitor=FILE, for example rules/neuron/kernel-monitor.json, or a file of checks "
+        "with "
+        "--config.custom-plugin-monitor=FILE");
   }
   if (!options.enableK8sExporter && options.prometheusPort <= 0) {
     return wrong(

@@ -34,6 +34,8 @@ TEST(AgentOptionsTest, TakesTheCommandLineOfNodeProblemDetectorsDaemonSet) {
   EXPECT_TRUE(checkOptions(options));
   EXPECT_TRUE(checkOptions(parsed({"--system-log-monitors=/config/a.json"})));
   EXPECT_TRUE(checkOptions(parsed({"--config.system-stats-monitor=/config/a.json"})));
+  EXPECT_TRUE(checkOptions(parsed({"--config.custom-plugin-monitor=/config/a.json"})));
+  EXPECT_TRUE(checkOptions(parsed({"--custom-plugin-monitors=/config/a.json"})));
 }
 
 // Every flag that node-problem-detector registers, with its default where it has one.
@@ -84,8 +86,7 @@ TEST(AgentOptionsTest, SaysWhatContradictsItselfOrIsMissing) {
   EXPECT_NE(complaint({"--config.system-log-monitor=a", "--enable-k8s-exporter=false", "--prometheus-port=0"})
                 .find("no exporter is on"),
             std::string::npos);
-  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--config.custom-plugin-monitor=b"})
-                .find("not in this release"),
+  EXPECT_NE(complaint({"--config.custom-plugin-monitor=a", "--custom-plugin-monitors=b"}).find("deprecated"),
             std::string::npos);
   EXPECT_NE(complaint({"--config.system-log-monitor=a", "--exporter.stackdriver=b"})
                 .find("the Stackdriver exporter is not in this release"),

@@ -68,7 +68,7 @@ class SocketLog final : public KernelLog {
     if (!ahead_.empty()) {
       return nextAhead();
     }
-    MAINSTAY_ASSIGN(const std::string_view answer, ask(kernel_log_protocol::kReadManyRequest));
+    MAINSTAY_ASSIGN(const std::string_view answer, ask(kernel_log_protocol::kReadRequest));
     switch (answer.front()) {
       case kernel_log_protocol::kRecordAnswer:
         return KernelLogRead{KernelLogRead::Kind::kRecord, std::string(answer.substr(1))};

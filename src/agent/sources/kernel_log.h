@@ -55,7 +55,8 @@ inline constexpr std::size_t kMaxKernelRecord = 8192;
 //   reader -> log   one byte, one of the requests below
 //   log -> reader   exactly one message per request, in order: an answer tag, then for kRecordAnswer the
 //                   record's bytes (at most kMaxKernelRecord), for kRecordsAnswer several, each ended by a zero byte
-//                   (at most kMaxRecordsAnswer in all). A log may answer a request for many with one.
+//                   (at most kMaxRecordsAnswer in all). A
+//                   round trip for each record is too slow in a flood.
 //
 // Waking: an answer kEmptyAnswer arms the connection. When a record is written to the log, the log sends one
 // kWakeMessage to each armed connection and disarms it; a request disarms, too. So at most one wake-up is

@@ -135,13 +135,10 @@ std::string KernelLogSocket::answerTo(Reader& reader, char request) {
       reader.position = ring_->end();
       return {protocol::kSoughtAnswer};
     case protocol::kReadRequest:
-      break;
-    case protocol::kReadManyRequest:
       return manyFor(reader);
     default:
       return {};
   }
-  return oneFor(reader);
 }
 
 std::string KernelLogSocket::manyFor(Reader& reader) {
