@@ -144,7 +144,7 @@ Samples diskSamples(const DiskTable& disks, const std::optional<std::set<std::st
                     const DiskTable& before, Duration elapsed) {
   Samples samples;
   for (const auto& [name, disk] : disks) {
-    if (wanted && !wanted->contains(name)) {
+    if (disk.unused() || (wanted && !wanted->contains(name))) {
       continue;
     }
     const MetricLabels labels{{"device_name", name}};

@@ -19,6 +19,8 @@ struct DiskCounters {
   double readCount = 0, readMerged = 0, readBytes = 0, readMs = 0;
   double writeCount = 0, writeMerged = 0, writeBytes = 0, writeMs = 0;
   double ioMs = 0, weightedIoMs = 0;
+
+  bool unused() const { return readCount + writeCount + ioMs + weightedIoMs == 0; }
 };
 using DiskTable = std::map<std::string, DiskCounters>;  // by name: "sda1"
 Result<DiskTable> parseDiskStats(std::string_view diskstats);
@@ -44,8 +46,8 @@ struct BlockDevice {
 // Those that `lsblk --nodeps` lists: neither made of others, nor in memory, nor a loop without a file.
 std::set<std::string> rootDisks(const std::vector<BlockDevice>& devices, const DiskTable& disks);
 
-// Counters of the disks whose names are `wanted` (nullopt: all), with the average queue of those that were there
-// `elapsed` ago.
+// Counters of the disks whose names are `wanted` (nullopt: all) and that did something since the boot, with the average
+// queue of those that were there `elapsed` ago.
 Samples diskSamples(const DiskTable& disks, const std::optional<std::set<std::string>>& wanted,
                     const DiskTable& before, Duration elapsed);
 
