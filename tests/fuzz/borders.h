@@ -14,5 +14,6 @@ void findings(std::string_view input);
 void awsAnswer(std::string_view input);
 void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);
+void statsText(std::string_view input);
 
 }  // namespace mainstay::fuzz

@@ -1,5 +1,6 @@
-// What the texts of /proc, /sys and os-release say, as samples of node-problem-detector's metrics. Pure. A text that is
-// not what the kernel writes is an error that quotes it; a value that an older kernel does not have is left out.
+// What the texts of /proc, /sys and os-release say, as samples of node-problem-detector's metrics. Pure. They take
+// valid UTF-8. A text that is not what the kernel writes is an error that quotes it; a value that an older kernel does
+// not have is left out.
 #pragma once
 
 #include <map>

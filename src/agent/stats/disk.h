@@ -1,4 +1,5 @@
-// Disks and filesystems: which there are, what they did, how full they are. Pure.
+// Disks and filesystems: which there are, what they did, how full they are. Pure. Texts are valid UTF-8, but for
+// mountinfo.
 #pragma once
 
 #include <map>
@@ -29,8 +30,8 @@ Result<DiskTable> parseDiskStats(std::string_view diskstats);
 struct Mount {
   std::string device;  // "sda1", "dm-0"
   std::string fsType;
-  std::string options;  // comma-separated
-  std::string mountPoint;
+  std::string options;     // comma-separated
+  std::string mountPoint;  // any bytes
 };
 // The first mount of each device, in the order of `mountinfo` (/proc/self/mountinfo). `filesystems` (/proc/filesystems)
 // tells which kinds lie on disks: the others are in memory, or on the network.

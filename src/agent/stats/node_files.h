@@ -37,7 +37,7 @@ class NodeFiles {
  private:
   NodeFiles(StatsConfig config, const FileSystem& files, double usageTicks);
 
-  Result<std::string> proc(const char* path) const;
+  Result<std::string> proc(const char* path) const;  // valid UTF-8
   Result<Samples> readLoad(TimePoint now);
   Result<Samples> readStat(TimePoint now);
   Result<Samples> readMemory(TimePoint now);
