@@ -41,8 +41,8 @@ std::set<std::string_view> diskFilesystems(std::string_view filesystems) {
   return kinds;
 }
 
-// The kernel's own name of a device, whatever path it was mounted by (/dev/mapper/x, /dev/root); btrfs and zfs number
-// their devices differently, so that only the path is left.
+// The kernel's own name of a device, whatever path it was mounted by (/dev/mapper/x, /dev/root); btrfs and
+// zfs number their devices differently, so that only the path is left.
 std::string deviceName(std::string_view number, std::string_view path, const DiskTable& disks) {
   const auto same =
       std::ranges::find_if(disks, [&](const auto& disk) { return disk.second.number == number; });
@@ -52,8 +52,8 @@ std::string deviceName(std::string_view number, std::string_view path, const Dis
   return sanitizeUtf8(withoutEscapes(path.starts_with("/dev/") ? path.substr(5) : path));
 }
 
-// "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard": number, root, mount point and options; after the
-// dash kind and device.
+// "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard": number, root, mount point and options;
+// after the dash kind and device.
 struct MountLine {
   std::string_view number, root, mountPoint, options, fsType, path;
 };

@@ -1,5 +1,5 @@
-// Disks and filesystems: which there are, what they did, how full they are. Pure. Texts are valid UTF-8, but for
-// mountinfo.
+// Disks and filesystems: which there are, what they did, how full they are. Pure. Texts are valid UTF-8, but
+// for mountinfo.
 #pragma once
 
 #include <map>
@@ -33,8 +33,8 @@ struct Mount {
   std::string options;     // comma-separated
   std::string mountPoint;  // any bytes
 };
-// The first mount of each device, in the order of `mountinfo` (/proc/self/mountinfo). `filesystems` (/proc/filesystems)
-// tells which kinds lie on disks: the others are in memory, or on the network.
+// The first mount of each device, in the order of `mountinfo` (/proc/self/mountinfo). `filesystems`
+// (/proc/filesystems) tells which kinds lie on disks: the others are in memory, or on the network.
 std::vector<Mount> parseMounts(std::string_view mountinfo, std::string_view filesystems,
                                const DiskTable& disks);
 
@@ -47,8 +47,8 @@ struct BlockDevice {
 // Those that `lsblk --nodeps` lists: neither made of others, nor in memory, nor a loop without a file.
 std::set<std::string> rootDisks(const std::vector<BlockDevice>& devices, const DiskTable& disks);
 
-// Counters of the disks whose names are `wanted` (nullopt: all) and that did something since the boot, with the average
-// queue of those that were there `elapsed` ago.
+// Counters of the disks whose names are `wanted` (nullopt: all) and that did something since the boot, with
+// the average queue of those that were there `elapsed` ago.
 Samples diskSamples(const DiskTable& disks, const std::optional<std::set<std::string>>& wanted,
                     const DiskTable& before, Duration elapsed);
 

@@ -34,7 +34,8 @@ std::string osVersion(std::string_view osRelease) {
   if (id.empty()) {
     return "unknown";
   }
-  // Container-Optimized OS has its milestone in VERSION, and no more than that. Rolling distributions have no VERSION.
+  // Container-Optimized OS has its milestone in VERSION, and no more than that. Rolling distributions have no
+  // VERSION.
   const std::string version = id == "cos" ? values["VERSION"] + "-" + values["BUILD_ID"] : values["VERSION"];
   return version.empty() ? id : id + " " + version;
 }

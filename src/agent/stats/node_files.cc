@@ -80,7 +80,8 @@ Result<Samples> NodeFiles::readNet(TimePoint) {
   return netSamples(text, excludeInterfaces_ ? &*excludeInterfaces_ : nullptr);
 }
 
-// Which distribution it is may be unknown, as in an image without a file that says so: the uptime is true all the same.
+// Which distribution it is may be unknown, as in an image without a file that says so: the uptime is true all
+// the same.
 Result<Samples> NodeFiles::readUptime(TimePoint) {
   MAINSTAY_ASSIGN(const std::string uptime, proc("uptime"));
   MAINSTAY_ASSIGN(const std::string kernel, proc("sys/kernel/osrelease"));

@@ -53,7 +53,8 @@ struct ModulesSeen {
   std::string unknown;  // comma-separated
 };
 
-// "nvidia 56012800 1 nvidia_uvm, Live 0x0000000000000000 (PO)": the seventh word is why the module taints the kernel.
+// "nvidia 56012800 1 nvidia_uvm, Live 0x0000000000000000 (PO)": the seventh word is why the module taints the
+// kernel.
 ModulesSeen judgeModules(std::string_view modules, const std::set<std::string, std::less<>>& known) {
   ModulesSeen seen;
   for (const std::string_view line : linesOf(modules)) {
