@@ -18,7 +18,8 @@ bool asksForDetails(const std::string& target) {
   return std::ranges::any_of(query, [](const auto& parameter) { return parameter.first == "verbose"; });
 }
 
-// A line for each source, as API servers tell their checks: "[+]kmsg ok, last news 3.000 s ago, 0.002 s old when taken".
+// A line for each source, as API servers tell their checks: "[+]kmsg ok, last news 3.000 s ago, 0.002 s old
+// when taken".
 std::string linesAbout(const std::vector<SourceStatus>& sources, TimePoint now) {
   std::string lines;
   for (const SourceStatus& source : sources) {

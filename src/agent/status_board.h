@@ -21,8 +21,8 @@ class StatusBoard {
   void stepped(TimePoint now, std::vector<SourceStatus> sources);
 
   // What a GET of `target` answers.
-  // /healthz: 200 "ok" while the loop is alive, 503 and why when it has not stepped for kStuckAfter; with ?verbose a
-  // line for each source, too.
+  // /healthz: 200 "ok" while the loop is alive, 503 and why when it has not stepped for kStuckAfter; with
+  // ?verbose a line for each source, too.
   // /readyz: 503 also before the first step and while a source does not see; always with these lines.
   // /conditions: a JSON array of {type, status, transition, reason, message}; null before the first.
   HttpResponse answer(const std::string& target, TimePoint now) const;
@@ -41,8 +41,8 @@ class StatusBoard {
   std::vector<SourceStatus> sources_;  // guarded by mutex_
 };
 
-// The two servers' handlers; `clock`, `board` and `metrics` outlive them. The metrics server tells the health, too: the
-// status server is a part of the Kubernetes exporter, and may be off.
+// The two servers' handlers; `clock`, `board` and `metrics` outlive them. The metrics server tells the
+// health, too: the status server is a part of the Kubernetes exporter, and may be off.
 HttpServer::Handler statusHandler(const StatusBoard& board, const Clock& clock);
 HttpServer::Handler metricsHandler(const Metrics& metrics, const StatusBoard& board, const Clock& clock);
 

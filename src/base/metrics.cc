@@ -19,8 +19,8 @@ namespace mainstay {
 
 namespace {
 
-// Label values may come from log lines: a metric takes this many sets of them and no more. The largest honest one is
-// the time of each of 1,920 processors in ten stages.
+// Label values may come from log lines: a metric takes this many sets of them and no more. The largest honest
+// one is the time of each of 1,920 processors in ten stages.
 constexpr std::size_t kMaxSeriesPerMetric = 20'000;
 
 // 1 ms to 30 min, about three to a decade: from a patch sent to an instance replaced.
@@ -49,8 +49,8 @@ struct Metrics::Impl {
     return false;
   }
 
-  // Gives `use` the metric's family. The library throws on a name that Prometheus does not allow, and on a second kind
-  // for one name.
+  // Gives `use` the metric's family. The library throws on a name that Prometheus does not allow, and on a
+  // second kind for one name.
   template <class Builder, class Use>
   void withFamily(Builder builder, const std::string& name, const std::string& help,
                   const MetricLabels& labels, Use use) {

@@ -8,7 +8,8 @@ namespace mainstay::kube {
 namespace {
 
 constexpr Duration kSameEventFor = std::chrono::minutes(10);  // client-go's aggregation interval
-// The API's bound of 1,024 bytes is only for Events with eventTime, which client-go's recorder does not set either.
+// The API's bound of 1,024 bytes is only for Events with eventTime, which client-go's recorder does not set
+// either.
 constexpr std::size_t kMaxMessage = 16u << 10;
 constexpr std::size_t kMaxSubjectInName = 200;  // of the 253 that a name may have
 

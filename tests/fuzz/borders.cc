@@ -1,12 +1,16 @@
 #include "borders.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
 #include "agent/monitors/plugin/check_run.h"
 #include "agent/monitors/plugin/check_schedule.h"
 #include "agent/tools/log_patterns.h"
+#include "agent/stats/collectors.h"
+#include "agent/stats/config.h"
+#include "agent/stats/disk.h"
 #include "cloud/aws/call_error.h"
 #include "cloud/aws/shared_files.h"
 #include "cloud/aws/xml.h"
@@ -175,6 +179,38 @@ void pluginOutput(std::string_view input) {
   whole.finish();
   pieces.finish();
   require(whole.complaint() == pieces.complaint(), "lines are the same however they come");
+}
+
+namespace {
+
+void requireShowable(const Result<agent::stats::Samples>& samples) {
+  for (const agent::stats::Sample& sample : samples.value_or(agent::stats::Samples())) {
+    require(std::isfinite(sample.value), "a value is a number");
+    for (const auto& [label, value] : sample.labels) {
+      require(fault::sanitizeUtf8(value) == value, "labels are valid UTF-8");
+    }
+  }
+}
+
+}  // namespace
+
+void statsText(std::string_view input) {
+  namespace stats = agent::stats;
+  const std::string text = fault::sanitizeUtf8(input);
+  requireShowable(stats::loadSamples(text));
+  requireShowable(stats::cpuSamples(text));
+  requireShowable(stats::memorySamples(text));
+  requireShowable(stats::netSamples(text, nullptr));
+  requireShowable(stats::hostSamples(text, "6.1", stats::osVersion(text)));
+  requireShowable(stats::osFeatureSamples(text, text, {}));
+  const stats::DiskTable disks = stats::parseDiskStats(text).value_or(stats::DiskTable());
+  requireShowable(stats::diskSamples(disks, std::nullopt, disks, std::chrono::seconds(1)));
+  for (const stats::Mount& mount : stats::parseMounts(input, "\text4\n", disks)) {
+    requireShowable(stats::usageSamples(mount, {}));
+  }
+  if (const auto config = stats::parseStatsConfig(input, "fuzz.json")) {
+    require(config->interval > Duration{} && config->usageTimeout <= config->interval, "times are in order");
+  }
 }
 
 }  // namespace mainstay::fuzz

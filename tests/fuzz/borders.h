@@ -16,5 +16,6 @@ void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);
 void pluginConfig(std::string_view input);
 void pluginOutput(std::string_view input);
+void statsText(std::string_view input);
 
 }  // namespace mainstay::fuzz

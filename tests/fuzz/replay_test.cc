@@ -45,6 +45,9 @@ TEST(FuzzCorpusTest, Json) {
 TEST(FuzzCorpusTest, MetricsText) {
   replay("metricsText", metricsText);
 }
+TEST(FuzzCorpusTest, StatsText) {
+  replay("statsText", statsText);
+}
 TEST(FuzzCorpusTest, Findings) {
   replay("findings", findings);
 }

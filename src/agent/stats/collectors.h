@@ -1,5 +1,6 @@
-// What the texts of /proc, /sys and os-release say, as samples of node-problem-detector's metrics. Pure. A text that is
-// not what the kernel writes is an error that quotes it; a value that an older kernel does not have is left out.
+// What the texts of /proc, /sys and os-release say, as samples of node-problem-detector's metrics. Pure. They
+// take valid UTF-8. A text that is not what the kernel writes is an error that quotes it; a value that an
+// older kernel does not have is left out.
 #pragma once
 
 #include <map>
@@ -31,8 +32,8 @@ Result<Samples> netSamples(std::string_view netDev, const fault::Pattern* exclud
 // /proc/uptime.
 Result<Samples> hostSamples(std::string_view uptime, const std::string& kernelVersion,
                             const std::string& osVersion);
-// "debian 12 (bookworm)" of os-release. A distribution that node-problem-detector does not know is told the same way;
-// "unknown" when the text names none.
+// "debian 12 (bookworm)" of os-release. A distribution that node-problem-detector does not know is told the
+// same way; "unknown" when the text names none.
 std::string osVersion(std::string_view osRelease);
 
 // /proc/cmdline and /proc/modules. The modules that are `known` may be out of tree or proprietary.

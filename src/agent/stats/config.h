@@ -25,8 +25,8 @@ struct StatsConfig {
   bool wants(std::string_view metricId) const { return names.contains(metricId); }
 };
 
-// With Go's tolerance (fault/npd_json.h), and node-problem-detector's defaults. Every error names file, line, column and
-// path.
+// With Go's tolerance (fault/npd_json.h), and node-problem-detector's defaults. Every error names file, line,
+// column and path.
 Result<StatsConfig> parseStatsConfig(std::string_view text, const std::string& file);
 
 }  // namespace mainstay::agent::stats

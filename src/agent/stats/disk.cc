@@ -28,7 +28,7 @@ std::string withoutEscapes(std::string_view text) {
       plain += text[i];
     }
   }
-  return sanitizeUtf8(plain);
+  return plain;
 }
 
 std::set<std::string_view> diskFilesystems(std::string_view filesystems) {
@@ -41,19 +41,19 @@ std::set<std::string_view> diskFilesystems(std::string_view filesystems) {
   return kinds;
 }
 
-// The kernel's own name of a device, whatever path it was mounted by (/dev/mapper/x, /dev/root); btrfs and zfs number
-// their devices differently, so that only the path is left.
+// The kernel's own name of a device, whatever path it was mounted by (/dev/mapper/x, /dev/root); btrfs and
+// zfs number their devices differently, so that only the path is left.
 std::string deviceName(std::string_view number, std::string_view path, const DiskTable& disks) {
   const auto same =
       std::ranges::find_if(disks, [&](const auto& disk) { return disk.second.number == number; });
   if (same != disks.end()) {
     return same->first;
   }
-  return withoutEscapes(path.starts_with("/dev/") ? path.substr(5) : path);
+  return sanitizeUtf8(withoutEscapes(path.starts_with("/dev/") ? path.substr(5) : path));
 }
 
-// "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard": number, root, mount point and options; after the
-// dash kind and device.
+// "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard": number, root, mount point and options;
+// after the dash kind and device.
 struct MountLine {
   std::string_view number, root, mountPoint, options, fsType, path;
 };
@@ -92,17 +92,17 @@ Result<DiskTable> parseDiskStats(std::string_view diskstats) {
       }
       value[i] = *number;
     }
-    disks[sanitizeUtf8(words[2])] = {.number = std::string(words[0]) + ":" + std::string(words[1]),
-                                     .readCount = value[0],
-                                     .readMerged = value[1],
-                                     .readBytes = value[2] * kSector,
-                                     .readMs = value[3],
-                                     .writeCount = value[4],
-                                     .writeMerged = value[5],
-                                     .writeBytes = value[6] * kSector,
-                                     .writeMs = value[7],
-                                     .ioMs = value[9],
-                                     .weightedIoMs = value[10]};
+    disks[std::string(words[2])] = {.number = std::string(words[0]) + ":" + std::string(words[1]),
+                                    .readCount = value[0],
+                                    .readMerged = value[1],
+                                    .readBytes = value[2] * kSector,
+                                    .readMs = value[3],
+                                    .writeCount = value[4],
+                                    .writeMerged = value[5],
+                                    .writeBytes = value[6] * kSector,
+                                    .writeMs = value[7],
+                                    .ioMs = value[9],
+                                    .weightedIoMs = value[10]};
   }
   return disks;
 }
@@ -120,7 +120,7 @@ std::vector<Mount> parseMounts(std::string_view mountinfo, std::string_view file
     std::string device = deviceName(line->number, line->path, disks);
     if (seen.insert(device).second) {
       const char* bind = line->root == "/" ? "" : ",bind";  // a part of the filesystem
-      mounts.push_back({std::move(device), std::string(line->fsType), std::string(line->options) + bind,
+      mounts.push_back({std::move(device), std::string(line->fsType), sanitizeUtf8(line->options) + bind,
                         withoutEscapes(line->mountPoint)});
     }
   }
@@ -144,7 +144,7 @@ Samples diskSamples(const DiskTable& disks, const std::optional<std::set<std::st
                     const DiskTable& before, Duration elapsed) {
   Samples samples;
   for (const auto& [name, disk] : disks) {
-    if (wanted && !wanted->contains(name)) {
+    if (disk.unused() || (wanted && !wanted->contains(name))) {
       continue;
     }
     const MetricLabels labels{{"device_name", name}};

@@ -1,4 +1,5 @@
-// Disks and filesystems: which there are, what they did, how full they are. Pure.
+// Disks and filesystems: which there are, what they did, how full they are. Pure. Texts are valid UTF-8, but
+// for mountinfo.
 #pragma once
 
 #include <map>
@@ -19,6 +20,8 @@ struct DiskCounters {
   double readCount = 0, readMerged = 0, readBytes = 0, readMs = 0;
   double writeCount = 0, writeMerged = 0, writeBytes = 0, writeMs = 0;
   double ioMs = 0, weightedIoMs = 0;
+
+  bool unused() const { return readCount + writeCount + ioMs + weightedIoMs == 0; }
 };
 using DiskTable = std::map<std::string, DiskCounters>;  // by name: "sda1"
 Result<DiskTable> parseDiskStats(std::string_view diskstats);
@@ -27,11 +30,11 @@ Result<DiskTable> parseDiskStats(std::string_view diskstats);
 struct Mount {
   std::string device;  // "sda1", "dm-0"
   std::string fsType;
-  std::string options;  // comma-separated
-  std::string mountPoint;
+  std::string options;     // comma-separated
+  std::string mountPoint;  // any bytes
 };
-// The first mount of each device, in the order of `mountinfo` (/proc/self/mountinfo). `filesystems` (/proc/filesystems)
-// tells which kinds lie on disks: the others are in memory, or on the network.
+// The first mount of each device, in the order of `mountinfo` (/proc/self/mountinfo). `filesystems`
+// (/proc/filesystems) tells which kinds lie on disks: the others are in memory, or on the network.
 std::vector<Mount> parseMounts(std::string_view mountinfo, std::string_view filesystems,
                                const DiskTable& disks);
 
@@ -44,8 +47,8 @@ struct BlockDevice {
 // Those that `lsblk --nodeps` lists: neither made of others, nor in memory, nor a loop without a file.
 std::set<std::string> rootDisks(const std::vector<BlockDevice>& devices, const DiskTable& disks);
 
-// Counters of the disks whose names are `wanted` (nullopt: all), with the average queue of those that were there
-// `elapsed` ago.
+// Counters of the disks whose names are `wanted` (nullopt: all) and that did something since the boot, with
+// the average queue of those that were there `elapsed` ago.
 Samples diskSamples(const DiskTable& disks, const std::optional<std::set<std::string>>& wanted,
                     const DiskTable& before, Duration elapsed);
 

@@ -43,8 +43,8 @@ TEST(DiskSamplesTest, CountsSinceBoot) {
   EXPECT_EQ(direction(samples, "disk/operation_time", "write"), 58713);
 }
 
-TEST(DiskSamplesTest, WithoutAChoiceEveryDiskCounts) {
-  EXPECT_EQ(diskSamples(disks(), std::nullopt, {}, 0s).size(), 6u * 10);
+TEST(DiskSamplesTest, WithoutAChoiceEveryDiskCountsThatDidSomething) {
+  EXPECT_EQ(diskSamples(disks(), std::nullopt, {}, 0s).size(), 4u * 10) << "neither ram0 nor loop0";
   EXPECT_TRUE(diskSamples(disks(), std::set<std::string>(), {}, 0s).empty()) << "chosen, and there is none";
 }
 

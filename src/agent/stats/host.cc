@@ -3,7 +3,6 @@
 
 #include "agent/stats/collectors.h"
 #include "agent/stats/proc_text.h"
-#include "base/text.h"
 #include "fault/text.h"
 
 namespace mainstay::agent::stats {
@@ -12,7 +11,7 @@ namespace {
 std::string withoutQuotes(std::string_view value) {
   const bool quoted =
       value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front();
-  return sanitizeUtf8(quoted ? value.substr(1, value.size() - 2) : value);
+  return std::string(quoted ? value.substr(1, value.size() - 2) : value);
 }
 
 std::map<std::string, std::string, std::less<>> assignmentsOf(std::string_view osRelease) {
@@ -35,7 +34,8 @@ std::string osVersion(std::string_view osRelease) {
   if (id.empty()) {
     return "unknown";
   }
-  // Container-Optimized OS has its milestone in VERSION, and no more than that. Rolling distributions have no VERSION.
+  // Container-Optimized OS has its milestone in VERSION, and no more than that. Rolling distributions have no
+  // VERSION.
   const std::string version = id == "cos" ? values["VERSION"] + "-" + values["BUILD_ID"] : values["VERSION"];
   return version.empty() ? id : id + " " + version;
 }

@@ -13,8 +13,8 @@ namespace mainstay::agent::stats {
 enum class MetricKind {
   kGauge,
   kCounter,
-  // A counter, too. node-problem-detector adds what it reads each time, which counts from the boot already, to what it
-  // shows, so that its value is the sum of all samples.
+  // A counter, too. node-problem-detector adds what it reads each time, which counts from the boot already,
+  // to what it shows, so that its value is the sum of all samples.
   kSummedCounter,
 };
 
@@ -40,8 +40,8 @@ struct Sample {
 };
 using Samples = std::vector<Sample>;
 
-// The name that Prometheus gets to see of a config's `displayName`, as node-problem-detector's exporter makes it:
-// "cpu/load_1m" is cpu_load_1m.
+// The name that Prometheus gets to see of a config's `displayName`, as node-problem-detector's exporter makes
+// it: "cpu/load_1m" is cpu_load_1m.
 std::string prometheusName(std::string_view displayName);
 
 }  // namespace mainstay::agent::stats

@@ -2,7 +2,6 @@
 
 #include "agent/stats/collectors.h"
 #include "agent/stats/proc_text.h"
-#include "base/text.h"
 #include "fault/text.h"
 
 namespace mainstay::agent::stats {
@@ -31,7 +30,7 @@ Result<Samples> netSamples(std::string_view netDev, const fault::Pattern* exclud
     if (colon == std::string_view::npos || words.size() < kNetColumns.size()) {
       return notAsExpected("net/dev", "an interface, a colon and 16 numbers", lines[i]);
     }
-    const std::string name = sanitizeUtf8(fault::trim(lines[i].substr(0, colon)));
+    const std::string name(fault::trim(lines[i].substr(0, colon)));
     if (exclude && exclude->find(name) != std::string_view::npos) {
       continue;
     }

@@ -5,6 +5,7 @@
 #include "agent/stats/collectors.h"
 #include "agent/stats/proc_text.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "fault/text.h"
 
 namespace mainstay::agent::stats {
@@ -55,7 +56,8 @@ std::span<const NodeFiles::Part> NodeFiles::parts() {
 }
 
 Result<std::string> NodeFiles::proc(const char* path) const {
-  return files_->read(config_.procPath + "/" + path, kMaxProcFile);
+  MAINSTAY_ASSIGN(const std::string text, files_->read(config_.procPath + "/" + path, kMaxProcFile));
+  return sanitizeUtf8(text);
 }
 
 Result<Samples> NodeFiles::readLoad(TimePoint) {
@@ -78,12 +80,14 @@ Result<Samples> NodeFiles::readNet(TimePoint) {
   return netSamples(text, excludeInterfaces_ ? &*excludeInterfaces_ : nullptr);
 }
 
-// Which distribution it is may be unknown, as in an image without a file that says so: the uptime is true all the same.
+// Which distribution it is may be unknown, as in an image without a file that says so: the uptime is true all
+// the same.
 Result<Samples> NodeFiles::readUptime(TimePoint) {
   MAINSTAY_ASSIGN(const std::string uptime, proc("uptime"));
   MAINSTAY_ASSIGN(const std::string kernel, proc("sys/kernel/osrelease"));
   const auto release = files_->read(kOsRelease, kMaxProcFile);
-  return hostSamples(uptime, std::string(fault::trim(kernel)), osVersion(release ? *release : ""));
+  return hostSamples(uptime, std::string(fault::trim(kernel)),
+                     osVersion(release ? sanitizeUtf8(*release) : ""));
 }
 
 Result<Samples> NodeFiles::readOsFeatures(TimePoint) {
@@ -142,7 +146,8 @@ Result<std::vector<BlockDevice>> NodeFiles::blockDevices() const {
 Result<std::vector<Mount>> NodeFiles::mounts() const {
   MAINSTAY_ASSIGN(const std::string text, proc("diskstats"));
   MAINSTAY_ASSIGN(const DiskTable disks, parseDiskStats(text));
-  MAINSTAY_ASSIGN(const std::string mountinfo, proc("self/mountinfo"));
+  MAINSTAY_ASSIGN(const std::string mountinfo,
+                  files_->read(config_.procPath + "/self/mountinfo", kMaxProcFile));
   MAINSTAY_ASSIGN(const std::string filesystems, proc("filesystems"));
   return parseMounts(mountinfo, filesystems, disks);
 }

@@ -1,5 +1,5 @@
-// NodeFiles: what a config asks for, read from the node's files. These come out of the kernel's memory: reading them
-// does not wait for a device.
+// NodeFiles: what a config asks for, read from the node's files. These come out of the kernel's memory:
+// reading them does not wait for a device.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ namespace mainstay::agent::stats {
 // Owned and used by one loop.
 class NodeFiles {
  public:
-  // `files` outlives it. `usageTicks` as for cpuSamples. When the list of known modules cannot be read, no module is
-  // known and the log says why, as in node-problem-detector.
+  // `files` outlives it. `usageTicks` as for cpuSamples. When the list of known modules cannot be read, no
+  // module is known and the log says why, as in node-problem-detector.
   static Result<NodeFiles> create(StatsConfig config, const FileSystem& files, double usageTicks);
 
   // What is read together: it gives all of its samples, or an error.
@@ -37,7 +37,7 @@ class NodeFiles {
  private:
   NodeFiles(StatsConfig config, const FileSystem& files, double usageTicks);
 
-  Result<std::string> proc(const char* path) const;
+  Result<std::string> proc(const char* path) const;  // valid UTF-8
   Result<Samples> readLoad(TimePoint now);
   Result<Samples> readStat(TimePoint now);
   Result<Samples> readMemory(TimePoint now);

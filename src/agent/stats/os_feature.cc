@@ -4,7 +4,6 @@
 
 #include "agent/stats/collectors.h"
 #include "agent/stats/proc_text.h"
-#include "base/text.h"
 #include "fault/json_places.h"
 #include "fault/npd_json.h"
 #include "fault/text.h"
@@ -54,7 +53,8 @@ struct ModulesSeen {
   std::string unknown;  // comma-separated
 };
 
-// "nvidia 56012800 1 nvidia_uvm, Live 0x0000000000000000 (PO)": the seventh word is why the module taints the kernel.
+// "nvidia 56012800 1 nvidia_uvm, Live 0x0000000000000000 (PO)": the seventh word is why the module taints the
+// kernel.
 ModulesSeen judgeModules(std::string_view modules, const std::set<std::string, std::less<>>& known) {
   ModulesSeen seen;
   for (const std::string_view line : linesOf(modules)) {
@@ -86,7 +86,7 @@ Samples osFeatureSamples(std::string_view cmdline, std::string_view modules,
   return {feature("KTD", "", argumentValue(line, "csm.enabled")),
           feature("UnifiedCgroupHierarchy", "", argumentValue(line, "systemd.unified_cgroup_hierarchy")),
           feature("KernelModuleIntegrity", "", integrity ? 1 : 0),
-          feature("UnknownModules", sanitizeUtf8(seen.unknown), seen.unknown.empty() ? 0 : 1),
+          feature("UnknownModules", seen.unknown, seen.unknown.empty() ? 0 : 1),
           feature("GPUSupport", "", seen.gpu ? 1 : 0)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string>
 
 #include "base/text.h"
@@ -33,13 +34,14 @@ std::vector<std::string_view> wordsOf(std::string_view text) {
 std::optional<double> numberOf(std::string_view word) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size() ? std::optional(value) : std::nullopt;
+  const bool whole = error == std::errc() && end == word.data() + word.size();
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 tl::unexpected<Error> notAsExpected(std::string_view file, std::string_view expected,
                                     std::string_view found) {
   return fail(Code::kDataLoss, std::string(file) + ": expected " + std::string(expected) + ", found \"" +
-                                   sanitizeUtf8(cutUtf8(found, 100)) + "\"");
+                                   std::string(cutUtf8(found, 100)) + "\"");
 }
 
 }  // namespace mainstay::agent::stats

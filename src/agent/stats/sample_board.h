@@ -16,13 +16,14 @@ namespace mainstay::agent::stats {
 // Owned and used by one loop.
 class SampleBoard {
  public:
-  // `metrics` outlives it. `sums`: counters that node-problem-detector sums up show the sum of all samples, as there.
+  // `metrics` outlives it. `sums`: counters that node-problem-detector sums up show the sum of all samples,
+  // as there.
   SampleBoard(const StatsConfig& config, bool sums, Metrics& metrics);
 
   // Whether the config names a metric of this source.
   bool wants(std::string_view source) const;
-  // Shows what the source says now. What it said before and does not say any more (a disk that was removed, everything
-  // when it cannot be read) goes.
+  // Shows what the source says now. What it said before and does not say any more (a disk that was removed,
+  // everything when it cannot be read) goes.
   void show(std::string_view source, const Samples& samples);
 
  private:

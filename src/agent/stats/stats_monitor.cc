@@ -5,6 +5,7 @@
 #include "agent/source_health.h"
 #include "agent/stats/collectors.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace mainstay::agent::stats {
 namespace {
@@ -106,7 +107,7 @@ void StatsMonitor::showUsage(TimePoint now, NodeState& state) {
   for (const Mount& mount : mounts_.value_or(std::vector<Mount>())) {
     const auto answer = usage_.answers().find(mount.mountPoint);
     if (answer != usage_.answers().end() && !answer->second) {
-      troubles[mount.mountPoint] = answer->second.error().toString();
+      troubles[sanitizeUtf8(mount.mountPoint)] = sanitizeUtf8(answer->second.error().toString());
     } else if (answer != usage_.answers().end()) {
       std::ranges::copy(usageSamples(mount, *answer->second), std::back_inserter(samples));
       eye.lastNews = now;

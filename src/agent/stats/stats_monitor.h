@@ -1,5 +1,6 @@
-// StatsMonitor: one system-stats config of node-problem-detector at work. It shows metrics, and has no conditions but
-// that a file or filesystem cannot be read: its series are not shown then, rather than as they were.
+// StatsMonitor: one system-stats config of node-problem-detector at work. It shows metrics, and has no
+// conditions but that a file or filesystem cannot be read: its series are not shown then, rather than as they
+// were.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@
 
 namespace mainstay::agent::stats {
 
-// How counters are shown: as the kernel has them, or with node-problem-detector's mistakes (sums of all samples; ticks
-// in cpu/usage_time), for dashboards that are built on them.
+// How counters are shown: as the kernel has them, or with node-problem-detector's mistakes (sums of all
+// samples; ticks in cpu/usage_time), for dashboards that are built on them.
 enum class Counters { kTrue, kAsNodeProblemDetector };
 
 class StatsMonitor final : public Monitor {

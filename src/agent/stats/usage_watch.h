@@ -1,6 +1,7 @@
-// UsageWatch: how full filesystems are, without ever waiting for one: statvfs does not return while the disk or server
-// behind a mount hangs. Each is asked in a thread of its own, one after the other; one that hangs is left to itself,
-// and not asked again before it has answered, so that there are never more threads than hanging mounts, and one.
+// UsageWatch: how full filesystems are, without ever waiting for one: statvfs does not return while the disk
+// or server behind a mount hangs. Each is asked in a thread of its own, one after the other; one that hangs
+// is left to itself, and not asked again before it has answered, so that there are never more threads than
+// hanging mounts, and one.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ class UsageWatch {
   void start(Signal& signal);
   // Begins a round. What is known of other mount points is forgotten.
   void ask(std::vector<std::string> mountPoints);
-  // Takes up answers and asks the next; never waits. Returns when to call again, unless the signal is raised before.
+  // Takes up answers and asks the next; never waits. Returns when to call again, unless the signal is raised
+  // before.
   TimePoint step(TimePoint now);
 
   // By mount point. An error when the call failed or hangs; nothing before the first answer.
