@@ -1,18 +1,14 @@
 #include "agent/assembly.h"
 
-#include <map>
 #include <set>
 
-#include "agent/log_monitor.h"
-#include "agent/sources/kmsg_thread.h"
+#include "agent/log_feeds.h"
 #include "base/log.h"
 
 namespace mainstay::agent {
 namespace {
 
 constexpr std::size_t kMaxConfigFile = 4u << 20;
-
-using Readers = std::vector<std::unique_ptr<RecordMonitor>>;
 
 tl::unexpected<Error> doesNotStart(const Error& error) {
   return fail(error.code(),
@@ -52,41 +48,18 @@ Result<fault::LogMonitorConfig> readLogMonitor(const std::string& path, const Fi
   return config;
 }
 
-std::unique_ptr<Monitor> kernelLogFeed(const std::string& path, Readers readers,
-                                       const Surroundings& surroundings) {
-  auto make = [path, &clock = surroundings.clock](Signal& signal) -> std::unique_ptr<Source> {
-    return std::make_unique<KmsgThread>(
-        std::make_unique<KmsgReader>([path] { return openKernelLog(path); }, monotonicTime), clock, signal);
-  };
-  return std::make_unique<LogFeed>(kernelLogName(), std::move(make), std::move(readers),
-                                   surroundings.metrics);
-}
-
 }  // namespace
 
 Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& options,
                                                                const Surroundings& surroundings) {
-  const TimePoint now = surroundings.clock.now();
   Paths paths;
-  Readers kernelLog;
-  const auto& logMonitors =
-      options.systemLogMonitors.empty() ? options.oldSystemLogMonitors : options.systemLogMonitors;
-  for (const std::string& path : paths.once(logMonitors)) {
+  std::vector<fault::LogMonitorConfig> logMonitors;
+  for (const std::string& path : paths.once(options.systemLogMonitors.empty() ? options.oldSystemLogMonitors
+                                                                              : options.systemLogMonitors)) {
     MAINSTAY_ASSIGN(fault::LogMonitorConfig config, readLogMonitor(path, surroundings.files));
-    if (config.plugin != "kmsg") {
-      return fail(Code::kInvalidArgument,
-                  path + ": plugin: expected \"kmsg\", the one that this release has, found \"" +
-                      config.plugin + "\"");
-    }
-    const TimePoint start = startTime(now, surroundings.uptime, config.lookback, config.delay);
-    MAINSTAY_ASSIGN(LogMonitor monitor, LogMonitor::create(std::move(config), start));
-    kernelLog.push_back(std::make_unique<LogMonitor>(std::move(monitor)));
+    logMonitors.push_back(std::move(config));
   }
-  std::vector<std::unique_ptr<Monitor>> monitors;
-  if (!kernelLog.empty()) {
-    monitors.push_back(kernelLogFeed(options.kmsgPath, std::move(kernelLog), surroundings));
-  }
-  return monitors;
+  return makeLogFeeds(std::move(logMonitors), options.kmsgPath, surroundings);
 }
 
 }  // namespace mainstay::agent
