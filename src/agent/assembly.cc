@@ -1,12 +1,11 @@
 #include "agent/assembly.h"
 
-#include <map>
 #include <set>
 
+#include "agent/log_feeds.h"
 #include "agent/log_monitor.h"
 #include "agent/monitors/plugin/plugin_monitor.h"
 #include "agent/pack_monitor.h"
-#include "agent/sources/kmsg_thread.h"
 #include "agent/stats/stats_monitor.h"
 #include "base/log.h"
 #include "fault/shipped_packs.h"
@@ -15,8 +14,6 @@ namespace mainstay::agent {
 namespace {
 
 constexpr std::size_t kMaxConfigFile = 4u << 20;
-
-using Readers = std::vector<std::unique_ptr<RecordMonitor>>;
 
 tl::unexpected<Error> doesNotStart(const Error& error) {
   return fail(error.code(),
@@ -73,24 +70,13 @@ Result<PluginConfig> readPluginMonitor(const std::string& path, const FileSystem
 // The lookback of node-problem-detector's own kernel rules: what an agent that was restarted may have missed.
 constexpr Duration kPackLookback = std::chrono::minutes(5);
 
-Result<std::unique_ptr<RecordMonitor>> packMonitor(const Options& options, TimePoint now,
-                                                   const Surroundings& surroundings) {
+Result<std::unique_ptr<RecordMonitor>> packMonitor(const Options& options, const Surroundings& surroundings) {
   auto packs = fault::loadPacks(options.rulePacks, surroundings.files);
   if (!packs) {
     return doesNotStart(packs.error());
   }
-  const TimePoint start = startTime(now, surroundings.uptime, kPackLookback, Duration{});
+  const TimePoint start = startTime(surroundings.clock.now(), surroundings.uptime, kPackLookback, Duration{});
   return std::make_unique<PackMonitor>(*std::move(packs), start, logOutcome);
-}
-
-std::unique_ptr<Monitor> kernelLogFeed(const std::string& path, Readers readers,
-                                       const Surroundings& surroundings) {
-  auto make = [path, &clock = surroundings.clock](Signal& signal) -> std::unique_ptr<Source> {
-    return std::make_unique<KmsgThread>(
-        std::make_unique<KmsgReader>([path] { return openKernelLog(path); }, monotonicTime), clock, signal);
-  };
-  return std::make_unique<LogFeed>(kernelLogName(), std::move(make), std::move(readers),
-                                   surroundings.metrics);
 }
 
 Result<std::unique_ptr<Monitor>> statsMonitor(const std::string& path, const Options& options,
@@ -115,30 +101,20 @@ Result<std::unique_ptr<Monitor>> statsMonitor(const std::string& path, const Opt
 
 Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& options,
                                                                const Surroundings& surroundings) {
-  const TimePoint now = surroundings.clock.now();
   Paths paths;
-  Readers kernelLog;
-  const auto& logMonitors =
-      options.systemLogMonitors.empty() ? options.oldSystemLogMonitors : options.systemLogMonitors;
-  for (const std::string& path : paths.once(logMonitors)) {
+  std::vector<fault::LogMonitorConfig> logMonitors;
+  for (const std::string& path : paths.once(options.systemLogMonitors.empty() ? options.oldSystemLogMonitors
+                                                                              : options.systemLogMonitors)) {
     MAINSTAY_ASSIGN(fault::LogMonitorConfig config, readLogMonitor(path, surroundings.files));
-    if (config.plugin != "kmsg") {
-      return fail(Code::kInvalidArgument,
-                  path + ": plugin: expected \"kmsg\", the one that this release has, found \"" +
-                      config.plugin + "\"");
-    }
-    const TimePoint start = startTime(now, surroundings.uptime, config.lookback, config.delay);
-    MAINSTAY_ASSIGN(LogMonitor monitor, LogMonitor::create(std::move(config), start));
-    kernelLog.push_back(std::make_unique<LogMonitor>(std::move(monitor)));
+    logMonitors.push_back(std::move(config));
   }
+  std::vector<std::unique_ptr<RecordMonitor>> packs;
   if (!options.rulePacks.empty()) {
-    MAINSTAY_ASSIGN(std::unique_ptr<RecordMonitor> packs, packMonitor(options, now, surroundings));
-    kernelLog.push_back(std::move(packs));
+    MAINSTAY_ASSIGN(auto monitor, packMonitor(options, surroundings));
+    packs.push_back(std::move(monitor));
   }
-  std::vector<std::unique_ptr<Monitor>> monitors;
-  if (!kernelLog.empty()) {
-    monitors.push_back(kernelLogFeed(options.kmsgPath, std::move(kernelLog), surroundings));
-  }
+  MAINSTAY_ASSIGN(auto monitors,
+                  makeLogFeeds(std::move(logMonitors), std::move(packs), options.kmsgPath, surroundings));
   for (const std::string& path : paths.once(options.systemStatsMonitors)) {
     MAINSTAY_ASSIGN(auto monitor, statsMonitor(path, options, surroundings));
     monitors.push_back(std::move(monitor));

@@ -5,6 +5,9 @@
 namespace mainstay::agent {
 namespace {
 
+constexpr char kFile[] = R"json({"plugin": "filelog", "logPath": "/var/log/messages", "pluginConfig":
+  {"timestamp": "^.{15}", "message": "kernel: (.*)", "timestampFormat": "Jan _2 15:04:05"}})json";
+
 class AssemblyTest : public ::testing::Test {
  protected:
   Result<std::vector<std::unique_ptr<Monitor>>> logMonitors(std::vector<std::string> paths) {
@@ -33,7 +36,17 @@ class AssemblyTest : public ::testing::Test {
        {"/stats.json",
         R"({"procPath": "/p", "cpu": {"metricsConfigs": {"cpu/load_1m": {"displayName": "l"}}}})"},
        {"/bad-stats.json", R"({"invokeInterval": 5})"},
-       {"/p/loadavg", ""}}};
+       {"/p/loadavg", ""},
+       {"/kubelet.json", R"({"plugin": "journald", "pluginConfig": {"source": "kubelet"}})"},
+       {"/kubelet2.json",
+        R"({"plugin": "journald", "pluginConfig": {"source": "kubelet"}, "lookback": "5m"})"},
+       {"/kubelet3.json",
+        R"({"plugin": "journald", "pluginConfig": {"source": "kubelet"}, "logPath": "/j"})"},
+       {"/docker.json", R"({"plugin": "journald", "pluginConfig": {"source": "dockerd"}})"},
+       {"/file.json", kFile},
+       {"/file2.json", kFile},
+       {"/file3.json", R"({"plugin": "filelog", "logPath": "/var/log/messages", "skipList": ["x"]})"},
+       {"/other-plugin.json", R"({"plugin": "custom"})"}}};
   SteadyWallClock clock;
   Metrics metrics;
 };
@@ -79,10 +92,27 @@ TEST_F(AssemblyTest, ACustomPluginMonitorPerFileByEitherNameOfTheFlag) {
       << assembled(options).error().toString();
 }
 
+TEST_F(AssemblyTest, EachLogIsReadOnceAndHasAName) {
+  const auto monitors = logMonitors({"/kubelet.json", "/kubelet2.json", "/kubelet3.json", "/docker.json",
+                                     "/file.json", "/file2.json", "/file3.json", "/good.json"});
+  ASSERT_TRUE(monitors) << monitors.error().toString();
+  std::vector<std::string> names;
+  for (const auto& monitor : *monitors) {
+    names.push_back(monitor->sources().at(0).name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"journald:kubelet", "journald:kubelet (/kubelet3.json)",
+                                             "journald:dockerd", "/var/log/messages",
+                                             "/var/log/messages (/file3.json)", "kmsg"}));
+}
+
 TEST_F(AssemblyTest, NamesFileAndPlaceOfAMistake) {
   EXPECT_NE(errorOf("/bad.json").find("/bad.json:1:63: rules[0].pattern: missing"), std::string::npos)
       << errorOf("/bad.json");
-  EXPECT_NE(errorOf("/journal.json").find("journald"), std::string::npos);
+  EXPECT_TRUE(errorOf("/journal.json")
+                  .starts_with("/journal.json:1:1: pluginConfig.source: expected the SYSLOG_IDENTIFIER"))
+      << errorOf("/journal.json");
+  EXPECT_EQ(errorOf("/other-plugin.json"),
+            "/other-plugin.json: plugin: expected \"kmsg\", \"journald\" or \"filelog\", found \"custom\"");
   EXPECT_NE(errorOf("/none.json").find("/none.json"), std::string::npos);
 }
 

@@ -2,6 +2,8 @@
 
 #include <re2/re2.h>
 
+#include <vector>
+
 #include "fault/text.h"
 
 namespace mainstay::fault {
@@ -153,6 +155,27 @@ std::string Extractor::extract(std::string_view text) const {
   std::string part;
   const bool found = RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *regex_, &part);
   return found ? part : std::string();
+}
+
+LastGroup::LastGroup() = default;
+LastGroup::LastGroup(LastGroup&&) noexcept = default;
+LastGroup& LastGroup::operator=(LastGroup&&) noexcept = default;
+LastGroup::~LastGroup() = default;
+
+Result<LastGroup> LastGroup::compile(std::string_view text) {
+  LastGroup group;
+  MAINSTAY_ASSIGN(group.regex_, compileRegex(withOldGroupNames(text)));
+  return group;
+}
+
+std::optional<std::string_view> LastGroup::find(std::string_view text) const {
+  const int groups = 1 + regex_->NumberOfCapturingGroups();
+  std::vector<re2::StringPiece> found(static_cast<std::size_t>(groups));
+  const re2::StringPiece subject(text.data(), text.size());
+  if (!regex_->Match(subject, 0, text.size(), RE2::UNANCHORED, found.data(), groups)) {
+    return std::nullopt;
+  }
+  return std::string_view(found.back().data(), found.back().size());
 }
 
 }  // namespace mainstay::fault

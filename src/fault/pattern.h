@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,6 +120,24 @@ class PatternSet {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+};
+
+// The expressions by which node-problem-detector takes a line apart: what counts is the last group, or the whole match
+// when there is no group.
+class LastGroup {
+ public:
+  static Result<LastGroup> compile(std::string_view text);
+
+  LastGroup(LastGroup&&) noexcept;
+  LastGroup& operator=(LastGroup&&) noexcept;
+  ~LastGroup();
+
+  // Of the leftmost match in `text` (valid UTF-8); nullopt when there is none. A group that took no part is "".
+  std::optional<std::string_view> find(std::string_view text) const;
+
+ private:
+  LastGroup();
+  std::unique_ptr<re2::RE2> regex_;
 };
 
 }  // namespace mainstay::fault

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "fault/json_places.h"
+#include "fault/line_format.h"
 #include "fault/pattern.h"
+#include "fault/text.h"
 
 namespace mainstay::fault {
 namespace {
@@ -59,6 +61,38 @@ Rule readRule(const Cursor& cursor, LogMonitorConfig& config) {
   return rule;
 }
 
+// With one key missing node-problem-detector goes on, and so do we; with an expression that does not compile it ends.
+void checkLineFormat(const Cursor& plugin, LogMonitorConfig& config) {
+  for (const char* key : {LineFormat::kTimestamp, LineFormat::kMessage, LineFormat::kTimeLayout}) {
+    const std::string& value = config.pluginConfig[key];
+    if (value.empty()) {
+      config.warnings.push_back(plugin.at(key).path() + ": missing, so no line of " + config.logPath +
+                                " will be understood");
+    } else if (key != LineFormat::kTimeLayout) {
+      if (const auto compiled = LastGroup::compile(value); !compiled) {
+        plugin.at(key).error(compiled.error().message());
+      }
+    }
+  }
+}
+
+// What a plugin cannot work without.
+void checkPlugin(const Cursor& root, LogMonitorConfig& config) {
+  const Cursor plugin = field(root, "pluginConfig");
+  if (config.plugin == "journald" && config.pluginConfig[kJournalSource].empty()) {
+    plugin.at(kJournalSource)
+        .error(
+            "expected the SYSLOG_IDENTIFIER of the program to watch, such as \"kubelet\", but it is missing");
+  }
+  if (config.plugin == "filelog") {
+    if (config.logPath.empty()) {
+      field(root, "logPath")
+          .error("expected the file to watch, such as \"/var/log/messages\", but it is missing");
+    }
+    checkLineFormat(plugin, config);
+  }
+}
+
 void warnOfUndeclaredConditions(LogMonitorConfig& config) {
   for (const Rule& rule : config.rules) {
     const bool declared =
@@ -73,7 +107,8 @@ void warnOfUndeclaredConditions(LogMonitorConfig& config) {
 
 }  // namespace
 
-Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std::string& file) {
+Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view bytes, const std::string& file) {
+  const std::string text = sanitizeUtf8(bytes);
   MAINSTAY_ASSIGN(const Json document, parseJson(text, file));
   const JsonPlaces places(text);
   DecodeErrors errors(file, [&](const std::string& path) { return places.find(path); });
@@ -87,6 +122,7 @@ Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std:
     config.skipList.push_back(element.string());
   }
   config.logPath = field(root, "logPath").string("");
+  checkPlugin(root, config);
   config.lookback = durationOf(field(root, "lookback"));
   config.delay = durationOf(field(root, "delay"));
   config.bufferSize = bufferSizeOf(field(root, "bufferSize"));
