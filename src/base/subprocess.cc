@@ -293,10 +293,8 @@ int Subprocess::endedDescriptor() const {
   return state_->ended.get();
 }
 
-namespace {
-
 // One stream of a child, as far as it has come.
-struct Captured {
+struct CapturedStream {
   Descriptor pipe = {};  // our end; empty when nothing more comes
   std::string text = {};
   bool truncated = false;
@@ -326,8 +324,10 @@ struct Captured {
   }
 };
 
+namespace {
+
 // The child's end; ours, which never waits, goes to `captured`.
-Result<Descriptor> openPipe(Captured& captured) {
+Result<Descriptor> openPipe(CapturedStream& captured) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return fail(systemError("making a pipe for a child's output"));
@@ -341,8 +341,8 @@ Result<Descriptor> openPipe(Captured& captured) {
 
 struct Capture::State {
   std::size_t limit = 0;
-  Captured output = {};
-  Captured errors = {};  // without a pipe: they are with the output
+  CapturedStream output = {};
+  CapturedStream errors = {};  // without a pipe: they are with the output
   std::optional<Subprocess> child = {};
 
   Result<> start(Command command, bool apart);
