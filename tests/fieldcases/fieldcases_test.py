@@ -113,7 +113,7 @@ def marked(case):
     return pytest.param(case, marks=pytest.mark.xfail(strict=True)) if case in NO_PACK_YET else case
 
 
-@pytest.mark.parametrize("case", map(marked, CASES))
+@pytest.mark.parametrize("case", [marked(case) for case in CASES])
 def test_case_is_told_as_expected(case, tmp_path):
     expected = json.loads((HERE / f"{case}.expect.json").read_text())
     context = tmp_path / "context.json"
