@@ -18,7 +18,7 @@ constexpr std::size_t kMaxQuotedLine = 512;
 Problem problemOf(const Sighting& sighting) {
   Problem problem;
   problem.source = kPackSource;
-  problem.message = messageOf(sighting);
+  problem.message = messageOf(sighting, sighting.line);
   problem.time = sighting.last;
   problem.joins = true;
   problem.rule = sighting.id;
@@ -33,8 +33,10 @@ Problem problemOf(const Sighting& sighting) {
 void reportTo(NodeState& state, const Outcome& outcome) {
   Problem problem = problemOf(outcome.sighting);
   if (outcome.event) {
-    problem.reason = outcome.sighting.effect->event;
-    state.report(problem);
+    Problem event = problem;
+    event.reason = outcome.sighting.effect->event;
+    event.message = messageOf(outcome.sighting, outcome.sighting.lastLine);
+    state.report(event);
   }
   if (!outcome.sighting.condition.empty()) {
     problem.condition = outcome.sighting.condition;
@@ -148,7 +150,7 @@ void PackMonitor::tell(const std::vector<Outcome>& outcomes, TimePoint now, Node
   }
 }
 
-std::string messageOf(const Sighting& sighting) {
+std::string messageOf(const Sighting& sighting, const std::string& line) {
   std::string text = sighting.name;
   text += sighting.device.empty() ? "" : " (" + sighting.device + ")";
   for (const auto& [capture, values] : sighting.collected) {
@@ -159,7 +161,7 @@ std::string messageOf(const Sighting& sighting) {
     text += "; " + capture + " " + list;
   }
   text += sighting.effect->advice.empty() ? "" : "; " + sighting.effect->advice;
-  return text + ": " + std::string(cutUtf8(sighting.line, kMaxQuotedLine));
+  return text + ": " + std::string(cutUtf8(line, kMaxQuotedLine));
 }
 
 void logOutcome(const Outcome& outcome) {

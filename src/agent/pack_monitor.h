@@ -30,8 +30,8 @@ class PackMonitor final : public RecordMonitor {
   Listener listener_;
 };
 
-// What people read about a fault: what it is, whose, where, in the kernel's words, and what to do.
-std::string messageOf(const fault::Sighting& sighting);
+// What people read about a fault: what it is, whose, what to do, and a line of the kernel.
+std::string messageOf(const fault::Sighting& sighting, const std::string& line);
 
 // For the agent's log: what is new, changed or over.
 void logOutcome(const fault::Outcome& outcome);

@@ -374,8 +374,8 @@ Result<Capture> Capture::start(Command command, Streams streams) {
 }
 
 bool Capture::wait(const Deadline& deadline) {
-  Captured& output = state_->output;
-  Captured& errors = state_->errors;
+  CapturedStream& output = state_->output;
+  CapturedStream& errors = state_->errors;
   for (;;) {
     pollfd states[] = {{child().endedDescriptor(), POLLIN, 0},
                        {output.pipe.get(), POLLIN, 0},

@@ -116,6 +116,7 @@ std::optional<Sighting> meaning(const std::vector<Pack>& packs, const PackRule& 
 // there is a condition at all.
 bool seeAgain(Sighting& known, const Sighting& now) {
   known.last = std::max(known.last, now.last);
+  known.lastLine = now.lastLine;
   ++known.count;
   for (const auto& [capture, values] : now.collected) {
     std::set<std::string>& all = known.collected[capture];
@@ -200,7 +201,7 @@ void Engine::takeMatch(PatternSet::Match match, std::string_view text, const Rec
   }
   sighting->first = sighting->last = record.time;
   sighting->seq = record.seq;
-  sighting->line = std::move(line);
+  sighting->line = sighting->lastLine = std::move(line);
   if (trusted) {
     occur(*sighting, match.captures, out);
   } else {
@@ -313,6 +314,7 @@ void Engine::countRepeat(Remembered& remembered, const Sighting& now, const Capt
     more.name = repeat.name.empty() ? now.name : repeat.name;
     setEffect(more, repeat.effect, captures);
     occur(more, captures, out);
+    out.push_back({Outcome::Kind::kFolded, remembered.sighting, false, more.id});
   }
 }
 
@@ -394,21 +396,17 @@ Engine::Remembered* Engine::findRelated(const Relation& relation, const Sighting
 
 void Engine::release(TimePoint now, std::vector<Outcome>& out) {
   while (nextDue_ <= now) {
-    Remembered* due = nullptr;
-    nextDue_ = kNever;
+    Remembered* first = nullptr;
     for (auto& [key, remembered] : remembered_) {
-      if (remembered.held && remembered.due <= now) {
-        due = &remembered;
-      } else if (remembered.held) {
-        nextDue_ = std::min(nextDue_, remembered.due);
+      if (remembered.held && (!first || remembered.due < first->due)) {
+        first = &remembered;
       }
     }
-    if (!due) {
-      return;
+    nextDue_ = first ? first->due : kNever;
+    if (nextDue_ <= now) {
+      first->held = false;
+      raise(*first, Outcome::Kind::kRaised, out);
     }
-    due->held = false;
-    nextDue_ = now;  // there may be more
-    raise(*due, Outcome::Kind::kRaised, out);
   }
 }
 

@@ -33,6 +33,7 @@ struct Sighting {
   std::uint64_t count = 1;
   std::uint64_t seq = 0;  // of the first record
   std::string line;       // of the first occurrence, as the kernel wrote it
+  std::string lastLine;
 
   static constexpr std::size_t kMaxCollected = 32;
 };

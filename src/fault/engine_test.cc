@@ -211,8 +211,9 @@ TEST_F(EngineTest, SoManyWithinASpanMeanMore) {
   EXPECT_EQ(at("gpc1", "a"), 1u) << "one program is one";
   EXPECT_EQ(at("gpc2", "b"), 1u) << "another place";
   EXPECT_EQ(at("gpc1", "b"), 1u);
-  EXPECT_EQ(at("gpc1", "c"), 2u);
+  EXPECT_EQ(at("gpc1", "c"), 3u);
   EXPECT_EQ(told(last_)[1], "raised demo/xid/13/same-place@0000:5e:00.0 event");
+  EXPECT_EQ(told(last_)[2], "folded demo/xid/13@0000:5e:00.0 demo/xid/13/same-place");
   EXPECT_EQ(last_[1].sighting.reason, "Suspect");
   EXPECT_THAT(line("Xid (0000:5e:00): 13"), testing::SizeIs(1)) << "a line that does not say where";
   now_ += hours(30);

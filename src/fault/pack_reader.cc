@@ -382,6 +382,9 @@ class PackReader {
       place.error("a rule needs a pattern");
     }
     names_.clear();
+    for (const auto& [code, entry] : rule.codes) {  // of the pack that this one is laid over
+      addNames(entry.detail);
+    }
     for (const std::string& pattern : rule.patterns) {
       if (!pattern.starts_with('^') && !pattern.starts_with("(?i)^")) {
         place.error(
