@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-#include "agent/log_counter.h"
+#include "agent/tools/log_counter.h"
 #include "base/descriptor.h"
 
 namespace mainstay {

@@ -33,7 +33,7 @@ SharedLog kernelLog(const fault::LogMonitorConfig&, const std::string& kmsgPath)
   return log;
 }
 
-SharedLog journal(const fault::LogMonitorConfig& config, const std::string&) {
+SharedLog programJournal(const fault::LogMonitorConfig& config, const std::string&) {
   const JournalSelection selection{.folder = config.logPath,
                                    .identifier = config.pluginConfig.at(fault::kJournalSource)};
   SharedLog log;
@@ -72,7 +72,7 @@ struct LogPlugin {
   std::string_view name;
   SharedLog (*describe)(const fault::LogMonitorConfig& config, const std::string& kmsgPath);
 };
-constexpr LogPlugin kPlugins[] = {{"kmsg", kernelLog}, {"journald", journal}, {"filelog", textFile}};
+constexpr LogPlugin kPlugins[] = {{"kmsg", kernelLog}, {"journald", programJournal}, {"filelog", textFile}};
 
 Result<SharedLog> describe(const fault::LogMonitorConfig& config, const std::string& kmsgPath) {
   const auto plugin = std::ranges::find(kPlugins, config.plugin, &LogPlugin::name);

@@ -92,6 +92,23 @@ bool allFinite(const Json& value) {
   return true;
 }
 
+// What the mistake at this place likely is, ": ..." in words; "" when it is none of the usual ones.
+std::string_view likelyMistake(std::string_view text, std::size_t at) {
+  const std::size_t last = text.substr(0, at).find_last_not_of(" \t\r\n");
+  const char before = last == std::string_view::npos ? '\0' : text[last];
+  const char here = at < text.size() ? text[at] : '\0';
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    return ": the file begins with a byte-order mark, which JSON does not have; save it as UTF-8 without one";
+  }
+  if (before == ',' && (here == '}' || here == ']')) {
+    return ": the comma in front has nothing behind it";
+  }
+  if (here == '/' || here == '#') {
+    return ": JSON has no comments";
+  }
+  return here == '\'' ? ": strings are written in double quotes" : "";
+}
+
 }  // namespace
 
 Result<Json> parseJson(std::string_view text, const std::string& file) {
@@ -109,7 +126,8 @@ Result<Json> parseJson(std::string_view text, const std::string& file) {
                                                                "invalid JSON: a number is out of range");
   }
   const SourcePlace place = placeAt(text, std::min(read, text.size()));
-  const std::string what = trailing ? "text after the end of the document" : code.message();
+  const std::string what = trailing ? "text after the end of the document"
+                                    : code.message() + std::string(likelyMistake(text, read));
   return fail(Code::kInvalidArgument, where + std::to_string(place.line) + ":" +
                                           std::to_string(place.column) + ": invalid JSON: " + what);
 }

@@ -10,7 +10,7 @@ namespace {
 const TimePoint kReadAt = *parseTime("2026-11-29T20:14:07Z");
 
 // "" when the text does not fit.
-std::string read(const std::string& layout, const std::string& text, TimePoint now = kReadAt) {
+std::string readTime(const std::string& layout, const std::string& text, TimePoint now = kReadAt) {
   const auto time = TimeLayout(layout).parse(text, now);
   return time ? formatMicroTime(*time) : "";
 }
@@ -60,7 +60,7 @@ TEST_F(TimeLayoutTest, ReadsEveryElementOfTheReferenceTime) {
            {"15:04:05 -07", "01:00:00 -02", "2026-01-01T03:00:00.000000Z"},
            {"15:04:05 -07:00:00", "01:00:00 +00:00:30", "2026-01-01T00:59:30.000000Z"},
        }) {
-    EXPECT_EQ(read(c.layout, c.text), c.expected) << c.layout << " of " << c.text;
+    EXPECT_EQ(readTime(c.layout, c.text), c.expected) << c.layout << " of " << c.text;
   }
 }
 
@@ -85,33 +85,33 @@ TEST_F(TimeLayoutTest, RefusesWhatDoesNotFit) {
                         {"3PM", "1pm"},
                         {"MST", "utc"},
                         {"", "x"}}) {
-    EXPECT_EQ(read(c.layout, c.text), "") << c.layout << " of " << c.text;
+    EXPECT_EQ(readTime(c.layout, c.text), "") << c.layout << " of " << c.text;
   }
 }
 
 TEST_F(TimeLayoutTest, SecondsMayHaveAFractionThatTheLayoutDoesNotMention) {
-  EXPECT_EQ(read("2006 15:04:05", "2026 01:02:03.25"), "2026-01-01T01:02:03.250000Z");
-  EXPECT_EQ(read("2006 15:04:05 .000", "2026 01:02:03 .250"), "2026-01-01T01:02:03.250000Z");
-  EXPECT_EQ(read("2006 15:04:05 .000", "2026 01:02:03.5 .250"), "") << "but not two";
+  EXPECT_EQ(readTime("2006 15:04:05", "2026 01:02:03.25"), "2026-01-01T01:02:03.250000Z");
+  EXPECT_EQ(readTime("2006 15:04:05 .000", "2026 01:02:03 .250"), "2026-01-01T01:02:03.250000Z");
+  EXPECT_EQ(readTime("2006 15:04:05 .000", "2026 01:02:03.5 .250"), "") << "but not two";
 }
 
 TEST_F(TimeLayoutTest, WordsThatOnlyBeginLikeAnElementAreWords) {
-  EXPECT_EQ(read("Janet 2006", "Janet 2026"), "2026-01-01T00:00:00.000000Z");
-  EXPECT_EQ(read("Months 2006", "Months 2026"), "2026-01-01T00:00:00.000000Z");
-  EXPECT_EQ(read("2006 .0001", "2026 .0001"), "2026-01-01T00:00:00.000000Z")
+  EXPECT_EQ(readTime("Janet 2006", "Janet 2026"), "2026-01-01T00:00:00.000000Z");
+  EXPECT_EQ(readTime("Months 2006", "Months 2026"), "2026-01-01T00:00:00.000000Z");
+  EXPECT_EQ(readTime("2006 .0001", "2026 .0001"), "2026-01-01T00:00:00.000000Z")
       << "a literal point and zeros, and a month";
 }
 
 TEST_F(TimeLayoutTest, ARunOfSpacesTakesInAnyRun) {
-  EXPECT_EQ(read("2006 15", "2026    07"), "2026-01-01T07:00:00.000000Z");
-  EXPECT_EQ(read("2006   15", "2026 07"), "2026-01-01T07:00:00.000000Z");
-  EXPECT_EQ(read("2006 ", "2026"), "2026-01-01T00:00:00.000000Z");
-  EXPECT_EQ(read("2006 15", "202607"), "");
+  EXPECT_EQ(readTime("2006 15", "2026    07"), "2026-01-01T07:00:00.000000Z");
+  EXPECT_EQ(readTime("2006   15", "2026 07"), "2026-01-01T07:00:00.000000Z");
+  EXPECT_EQ(readTime("2006 ", "2026"), "2026-01-01T00:00:00.000000Z");
+  EXPECT_EQ(readTime("2006 15", "202607"), "");
 }
 
 TEST_F(TimeLayoutTest, WithoutAYearItIsTheLatestTimeThatIsNotAhead) {
   const auto readOn = [](const char* now, const char* text) {
-    return read("Jan _2 15:04:05", text, *parseTime(now)).substr(0, 10);
+    return readTime("Jan _2 15:04:05", text, *parseTime(now)).substr(0, 10);
   };
   EXPECT_EQ(readOn("2027-01-01T00:00:10Z", "Dec 31 23:59:59"), "2026-12-31");
   EXPECT_EQ(readOn("2026-12-31T23:59:59Z", "Jan  1 00:00:01"), "2027-01-01")
@@ -123,10 +123,10 @@ TEST_F(TimeLayoutTest, WithoutAYearItIsTheLatestTimeThatIsNotAhead) {
 
 TEST(TimeLayoutZoneTest, LocalTimeWhereNoZoneIsSaid) {
   const LocalZone berlin("CET-1CEST,M3.5.0,M10.5.0/3");
-  EXPECT_EQ(read("2006-01-02 15:04:05", "2026-11-29 20:14:07"), "2026-11-29T19:14:07.000000Z");
-  EXPECT_EQ(read("2006-01-02 15:04:05", "2026-07-01 20:14:07"), "2026-07-01T18:14:07.000000Z");
-  EXPECT_EQ(read("2006-01-02 15:04 MST", "2026-07-01 20:14 CEST"), "2026-07-01T18:14:00.000000Z");
-  EXPECT_EQ(read("2006-01-02 15:04 MST", "2026-07-01 20:14 EST"), "2026-07-01T20:14:00.000000Z")
+  EXPECT_EQ(readTime("2006-01-02 15:04:05", "2026-11-29 20:14:07"), "2026-11-29T19:14:07.000000Z");
+  EXPECT_EQ(readTime("2006-01-02 15:04:05", "2026-07-01 20:14:07"), "2026-07-01T18:14:07.000000Z");
+  EXPECT_EQ(readTime("2006-01-02 15:04 MST", "2026-07-01 20:14 CEST"), "2026-07-01T18:14:00.000000Z");
+  EXPECT_EQ(readTime("2006-01-02 15:04 MST", "2026-07-01 20:14 EST"), "2026-07-01T20:14:00.000000Z")
       << "as Go takes a zone that it does not know";
 }
 

@@ -7,15 +7,18 @@
 
 #include "agent/monitors/plugin/check_run.h"
 #include "agent/monitors/plugin/check_schedule.h"
-#include "agent/tools/log_patterns.h"
+#include "agent/sources/journal_reader.h"
+#include "agent/sources/line_splitter.h"
 #include "agent/stats/collectors.h"
 #include "agent/stats/config.h"
 #include "agent/stats/disk.h"
+#include "agent/tools/log_patterns.h"
 #include "cloud/aws/call_error.h"
 #include "cloud/aws/shared_files.h"
 #include "cloud/aws/xml.h"
 #include "fault/finding.h"
 #include "fault/json_places.h"
+#include "fault/line_format.h"
 #include "fault/matcher.h"
 #include "fault/record.h"
 #include "fault/rule.h"
@@ -75,6 +78,55 @@ void ruleFile(std::string_view input) {
   fault::Record record;
   record.text = "x NEURON_HW_ERR=DMA_ERROR nd-id=3 y";
   matcherOf(patterns, config->bufferSize).push(record);
+}
+
+namespace {
+
+std::string_view takeLine(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  return line;
+}
+
+agent::Lines linesOf(std::string_view head, std::string_view rest) {
+  agent::LineSplitter splitter;
+  agent::Lines lines;
+  splitter.take(head, lines);
+  splitter.take(rest, lines);
+  splitter.finish(lines);
+  return lines;
+}
+
+}  // namespace
+
+// The first three lines are the config's keys, the rest is the log.
+void logLines(std::string_view input) {
+  const std::string timestamp(takeLine(input)), message(takeLine(input)), layout(takeLine(input));
+  const agent::Lines lines = linesOf(input, "");
+  const agent::Lines inTwo = linesOf(input.substr(0, input.size() / 3), input.substr(input.size() / 3));
+  require(inTwo.lines == lines.lines && inTwo.tooLong == lines.tooLong,
+          "lines do not depend on how their bytes come");
+  const TimePoint now = *parseTime("2026-11-29T20:14:07Z");
+  const auto format = fault::LineFormat::create({{fault::LineFormat::kTimestamp, timestamp},
+                                                 {fault::LineFormat::kMessage, message},
+                                                 {fault::LineFormat::kTimeLayout, layout}},
+                                                {"audit:"});
+  const auto syslog = *fault::LineFormat::create(
+      {{fault::LineFormat::kTimestamp, "^.{15}"}, {fault::LineFormat::kTimeLayout, "Jan _2 15:04:05"}}, {});
+  for (const std::string& line : lines.lines) {
+    require(line.size() <= agent::LineSplitter::kMaxLine, "a line is bounded");
+    if (const auto record = syslog.read(line, now)) {
+      require(record->time <= now + std::chrono::days(1), "a time without a year is not ahead");
+    }
+    if (const auto record = format ? format->read(line, now) : fail(Code::kInvalidArgument, "")) {
+      require(fault::sanitizeUtf8(record->text) == record->text, "text is valid UTF-8");
+    }
+  }
+  agent::JournalEntry entry;
+  entry.message = input;
+  const std::string text = agent::recordOf(entry).text;
+  require(fault::sanitizeUtf8(fault::trim(text)) == text, "a journal's text is trimmed valid UTF-8");
 }
 
 void json(std::string_view input) {

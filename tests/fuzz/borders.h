@@ -9,6 +9,7 @@ namespace mainstay::fuzz {
 
 void kmsgRecord(std::string_view input);
 void ruleFile(std::string_view input);
+void logLines(std::string_view input);
 void json(std::string_view input);
 void findings(std::string_view input);
 void awsAnswer(std::string_view input);

@@ -39,6 +39,9 @@ TEST(FuzzCorpusTest, KmsgRecord) {
 TEST(FuzzCorpusTest, RuleFile) {
   replay("ruleFile", ruleFile);
 }
+TEST(FuzzCorpusTest, LogLines) {
+  replay("logLines", logLines);
+}
 TEST(FuzzCorpusTest, Json) {
   replay("json", json);
 }

@@ -1,4 +1,4 @@
-#include "agent/log_counter.h"
+#include "agent/tools/log_counter.h"
 
 #include <algorithm>
 
