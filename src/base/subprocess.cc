@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <future>
 #include <mutex>
+#include <set>
 
 #include "base/descriptor.h"
 
@@ -144,6 +145,38 @@ Result<std::unique_ptr<Launch>> prepareLaunch(const Command& command) {
   reportFailure(kReport, Failure::Step::kProgram);
 }
 
+// The children that Subprocesses wait for.
+struct OwnChildren {
+  std::mutex mutex;  // held from before a fork until its pid is here, and while one is reaped
+  std::set<pid_t> pids;
+};
+OwnChildren& ownChildren() {
+  static auto* const children = new OwnChildren;  // never destroyed: threads of hung children outlive main
+  return *children;
+}
+
+pid_t forkOwn() {
+  const std::lock_guard lock(ownChildren().mutex);
+  const pid_t pid = ::fork();
+  if (pid > 0) {
+    ownChildren().pids.insert(pid);
+  }
+  return pid;
+}
+
+void awaitZombie(pid_t pid) {
+  siginfo_t info;
+  while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+}
+
+// REQUIRES: awaitZombie() has returned: the lock is not held for long.
+void reapOwn(pid_t pid, int* raw) {
+  const std::lock_guard lock(ownChildren().mutex);
+  ::waitpid(pid, raw, 0);
+  ownChildren().pids.erase(pid);
+}
+
 // Nothing when the program runs: the pipe closed by exec.
 std::optional<Failure> readReport(const Descriptor& report) {
   Failure failure{};
@@ -163,7 +196,7 @@ Result<pid_t> forkProgram(const Launch& launch) {
   }
   const Descriptor report(ends[0]);
   Descriptor childsEnd(ends[1]);
-  const pid_t pid = ::fork();
+  const pid_t pid = forkOwn();
   if (pid < 0) {
     return fail(systemError("fork"));
   }
@@ -172,7 +205,8 @@ Result<pid_t> forkProgram(const Launch& launch) {
   }
   childsEnd.reset();
   if (const auto failure = readReport(report)) {
-    ::waitpid(pid, nullptr, 0);
+    awaitZombie(pid);
+    reapOwn(pid, nullptr);
     const bool folder = failure->step == Failure::Step::kFolder;
     return fail(systemError(folder ? "working folder " + launch.workingFolder : "executing " + launch.program,
                             failure->error));
@@ -198,14 +232,12 @@ struct Subprocess::State {
   Descriptor ended{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 
   void awaitEnd() {
-    siginfo_t info;
-    while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-    }
+    awaitZombie(pid);
     const std::lock_guard lock(mutex);
     // Not reaped yet, the leader keeps the group's number from being used again.
     ::kill(-pid, SIGKILL);
     int raw = 255 << 8;  // should somebody else have reaped it: not a success
-    ::waitpid(pid, &raw, 0);
+    reapOwn(pid, &raw);
     status = statusOf(raw);
     ::eventfd_write(ended.get(), 1);
     changed.notify_all();
@@ -251,14 +283,8 @@ Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
 }
 
 Subprocess::~Subprocess() {
-  if (!state_) {
-    return;
-  }
-  signal(SIGKILL);
-  if (wait(Deadline::after(kKillPatience))) {
+  if (watcher_.joinable() && kill(kKillPatience)) {
     watcher_.join();
-  } else {
-    watcher_.detach();
   }
 }
 
@@ -286,57 +312,108 @@ void Subprocess::signal(int number) const {
   }
 }
 
+std::optional<ExitStatus> Subprocess::kill(Duration patience) {
+  signal(SIGKILL);
+  const auto status = wait(Deadline::after(patience));
+  if (!status && watcher_.joinable()) {
+    watcher_.detach();
+  }
+  return status;
+}
+
 int Subprocess::endedDescriptor() const {
   return state_->ended.get();
 }
 
-namespace {
+struct Capture::State {
+  // One stream of the child, as far as it has come.
+  struct Stream {
+    Descriptor pipe = {};  // our end; empty when nothing more comes
+    std::string text = {};
+    bool truncated = false;
+    OnOutput handOn = {};  // instead of keeping it
 
-// One stream of a child, as far as it has come.
-struct Captured {
-  Descriptor pipe = {};  // our end; empty when nothing more comes
-  std::string text = {};
-  bool truncated = false;
+    // The child's end; ours never waits.
+    Result<Descriptor> open();
+    void take(std::size_t limit);
+  };
 
-  // Takes what is in the pipe; beyond the limit it is thrown away, so that the child is never held up.
-  void take(std::size_t limit) {
-    char buffer[16384];
-    while (pipe) {
-      const ssize_t count = ::read(pipe.get(), buffer, sizeof buffer);
-      if (count <= 0) {
-        if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-          pipe.reset();
-        }
-        return;
-      }
-      const std::size_t room = std::min(limit - text.size(), static_cast<std::size_t>(count));
-      text.append(buffer, room);
-      truncated = truncated || room < static_cast<std::size_t>(count);
-    }
-  }
+  std::size_t limit = 0;
+  Stream output = {};
+  Stream errors = {};  // without a pipe: they are with the output
+  std::optional<Subprocess> child = {};
+
+  Result<> start(Command command, bool apart);
 };
 
-// The child's end; ours, which never waits, goes to `captured`.
-Result<Descriptor> openPipe(Captured& captured) {
+Result<Descriptor> Capture::State::Stream::open() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return fail(systemError("making a pipe for a child's output"));
   }
-  captured.pipe = Descriptor(ends[0]);
-  ::fcntl(captured.pipe.get(), F_SETFL, O_NONBLOCK);
+  pipe = Descriptor(ends[0]);
+  ::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);
   return Descriptor(ends[1]);
 }
 
-// Reads until the child has ended; a descendant that left the group may keep a pipe open for longer. False
-// at the deadline.
-bool takeUntilEnd(const Subprocess& child, const Deadline& deadline, std::size_t limit, Captured& output,
-                  Captured& errors) {
+// What is in the pipe; a child that writes faster than we read must not keep us from its deadline.
+void Capture::State::Stream::take(std::size_t limit) {
+  constexpr int kMostReads = 64;  // more than a pipe holds
+  char buffer[16384];
+  for (int i = 0; pipe && i < kMostReads; ++i) {
+    const ssize_t count = ::read(pipe.get(), buffer, sizeof buffer);
+    if (count <= 0) {
+      if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+        pipe.reset();
+      }
+      return;
+    }
+    const std::string_view piece(buffer, static_cast<std::size_t>(count));
+    if (handOn) {
+      handOn(piece);
+      continue;
+    }
+    const std::size_t room = std::min(limit - text.size(), piece.size());
+    text.append(piece.substr(0, room));
+    truncated = truncated || room < piece.size();
+  }
+}
+
+Result<> Capture::State::start(Command command, bool apart) {
+  MAINSTAY_ASSIGN(const Descriptor outputEnd, output.open());
+  Descriptor errorEnd;
+  if (apart) {
+    MAINSTAY_ASSIGN(errorEnd, errors.open());
+  }
+  command.outputFile.clear();
+  command.outputDescriptor = outputEnd.get();
+  command.errorDescriptor = apart ? errorEnd.get() : -1;
+  MAINSTAY_ASSIGN(child, Subprocess::start(command));
+  return {};
+}
+
+Capture::Capture(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Capture::Capture(Capture&&) noexcept = default;
+Capture::~Capture() = default;
+
+Result<Capture> Capture::start(Command command, Streams streams) {
+  auto state = std::make_unique<State>();
+  state->limit = streams.limit;
+  state->output.handOn = std::move(streams.onOutput);
+  MAINSTAY_TRY(state->start(std::move(command), streams.apart));
+  return Capture(std::move(state));
+}
+
+bool Capture::wait(const Deadline& deadline) {
+  State::Stream& output = state_->output;
+  State::Stream& errors = state_->errors;
   for (;;) {
-    pollfd states[] = {
-        {child.endedDescriptor(), POLLIN, 0}, {output.pipe.get(), POLLIN, 0}, {errors.pipe.get(), POLLIN, 0}};
+    pollfd states[] = {{child().endedDescriptor(), POLLIN, 0},
+                       {output.pipe.get(), POLLIN, 0},
+                       {errors.pipe.get(), POLLIN, 0}};
     ::poll(states, 3, pollTimeout(deadline));
-    output.take(limit);
-    errors.take(limit);
+    output.take(state_->limit);
+    errors.take(state_->limit);
     if (states[0].revents != 0) {
       return true;
     }
@@ -346,41 +423,55 @@ bool takeUntilEnd(const Subprocess& child, const Deadline& deadline, std::size_t
   }
 }
 
-Result<Output> capture(Command command, bool apart, const Deadline& deadline, std::size_t limit,
-                       const std::stop_token& stop) {
-  Captured output;
-  Captured errors;
-  MAINSTAY_ASSIGN(Descriptor outputEnd, openPipe(output));
-  Descriptor errorEnd;
-  if (apart) {
-    MAINSTAY_ASSIGN(errorEnd, openPipe(errors));
-  }
-  command.outputFile.clear();
-  command.outputDescriptor = outputEnd.get();
-  command.errorDescriptor = apart ? errorEnd.get() : -1;
-  MAINSTAY_ASSIGN(const Subprocess child, Subprocess::start(command));
-  outputEnd.reset();
-  errorEnd.reset();
+Subprocess& Capture::child() {
+  return *state_->child;
+}
 
-  const std::stop_callback killAtStop(stop, [&child] { child.signal(SIGKILL); });
-  const bool ended = takeUntilEnd(child, deadline, limit, output, errors);
+Output Capture::take() {
+  return {child().poll().value_or(ExitStatus{}), std::move(state_->output.text), state_->output.truncated,
+          std::move(state_->errors.text)};
+}
+
+namespace {
+
+Result<Output> capture(const Command& command, Streams streams, const Deadline& deadline,
+                       const std::stop_token& stop) {
+  MAINSTAY_ASSIGN(Capture running, Capture::start(command, std::move(streams)));
+  const std::stop_callback killAtStop(stop, [&running] { running.child().signal(SIGKILL); });
+  const bool ended = running.wait(deadline);
   if (stop.stop_requested()) {
     return fail(Code::kCancelled, command.arguments.front() + " was killed: asked to stop");
   }
   if (!ended) {
     return fail(Code::kDeadlineExceeded, command.arguments.front() + " did not end in time and was killed");
   }
-  return Output{*child.poll(), std::move(output.text), output.truncated, std::move(errors.text)};
+  return running.take();
 }
 
 }  // namespace
 
 Result<Output> run(const Command& command, Deadline deadline, std::size_t limit, std::stop_token stop) {
-  return capture(command, false, deadline, limit, stop);
+  return capture(command, {.limit = limit, .apart = false}, deadline, stop);
 }
 
 Result<Output> runApart(const Command& command, Deadline deadline, std::size_t limit, std::stop_token stop) {
-  return capture(command, true, deadline, limit, stop);
+  return capture(command, {.limit = limit}, deadline, stop);
+}
+
+Result<Output> runStreaming(const Command& command, OnOutput onOutput, Deadline deadline, std::size_t limit) {
+  return capture(command, {.limit = limit, .onOutput = std::move(onOutput)}, deadline, {});
+}
+
+void reapOrphans() {
+  const std::lock_guard lock(ownChildren().mutex);
+  for (;;) {
+    siginfo_t info{};
+    const bool found = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+    if (!found || ownChildren().pids.contains(info.si_pid)) {
+      return;  // the next call comes to those behind one of ours
+    }
+    ::waitpid(info.si_pid, nullptr, WNOHANG);
+  }
 }
 
 std::map<std::string, std::string> wholeEnvironment() {

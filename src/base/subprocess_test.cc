@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,6 +104,40 @@ TEST(RunTest, KillsTheChildAtTheDeadline) {
   EXPECT_THAT(output.error().toString(), HasSubstr("sh did not end in time"));
 }
 
+TEST(RunTest, AFloodOfOutputDoesNotPutOffTheDeadline) {
+  const auto output = run(shell("exec yes"), Deadline::after(milliseconds(50)), 1000);
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().code(), Code::kDeadlineExceeded);
+}
+
+TEST(RunTest, HandsOnOutputOfAnyLength) {
+  std::size_t bytes = 0;
+  const auto output = runStreaming(
+      shell("head -c 3000000 /dev/zero; echo note >&2; exit 4"),
+      [&](std::string_view piece) { bytes += piece.size(); }, childPatience());
+  ASSERT_TRUE(output) << output.error().toString();
+  EXPECT_EQ(bytes, 3000000u);
+  EXPECT_EQ(output->text, "");
+  EXPECT_EQ(output->errors, "note\n");
+  EXPECT_EQ(output->status.code, 4);
+}
+
+TEST(CaptureTest, KeepsWhatAChildSaidThatDidNotEndInTime) {
+  auto running = Capture::start(shell("echo out; echo err >&2; exec sleep 1000"), {.limit = 100});
+  ASSERT_TRUE(running) << running.error().toString();
+  std::string text;
+  std::string errors;
+  for (const Deadline patience = childPatience(); (text.empty() || errors.empty()) && !patience.expired();) {
+    EXPECT_FALSE(running->wait(Deadline::after(milliseconds(1))));
+    const Output soFar = running->take();
+    text += soFar.text;
+    errors += soFar.errors;
+  }
+  EXPECT_EQ(text, "out\n");
+  EXPECT_EQ(errors, "err\n");
+  EXPECT_EQ(running->child().kill(seconds(20))->signal, SIGKILL);
+}
+
 TEST(RunTest, KillsChildAndGrandchildrenWhenAskedToStop) {
   const TemporaryFolder folder("mainstay-test-");
   const std::string fifo = folder.path() + "/fifo";
@@ -196,6 +231,14 @@ TEST(SubprocessTest, TellsWhetherItStillRunsAndTakesSignals) {
   child->signal(SIGTERM);  // ended: to nobody
 }
 
+TEST(SubprocessTest, OneThatIsGivenUpStillTellsItsEnd) {
+  auto child = Subprocess::start(shell("exec sleep 1000"));
+  ASSERT_TRUE(child);
+  child->kill(Duration(0));  // no patience at all
+  EXPECT_EQ(child->wait(childPatience())->signal, SIGKILL);
+  EXPECT_EQ(child->poll()->code, 128 + SIGKILL);
+}
+
 TEST(SubprocessTest, KillsItsGroupWhenDestroyed) {
   Pipe alive;
   Command command = shell("sleep 1000 & echo; sleep 1000");
@@ -255,6 +298,22 @@ TEST(SubprocessTest, OutlivesTheThreadThatStartedIt) {
   std::thread([&] { child = Subprocess::start(shell("sleep 0.05; exit 5")); }).join();
   ASSERT_TRUE(child);
   EXPECT_EQ(child->wait(childPatience())->code, 5);
+}
+
+TEST(ReapOrphansTest, LeavesNoZombiesAndOursToTheirOwners) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // as if we were the first process of a container
+  const auto own = Subprocess::start(shell("exit 5"));
+  ASSERT_TRUE(own);
+  ASSERT_TRUE(run(shell("sleep 1000 & setsid true & exit 0"), childPatience()));
+  siginfo_t info;
+  for (const Deadline patience = childPatience();
+       ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;) {
+    reapOrphans();
+    ASSERT_FALSE(patience.expired());
+  }
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_EQ(own->wait(childPatience())->code, 5);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST(SafeEnvironmentTest, LeavesOutWhatPointsAtRealClustersAndAccounts) {
