@@ -4,27 +4,9 @@
 
 #include "fault/json_places.h"
 #include "fault/pattern.h"
-#include "fault/text.h"
 
 namespace mainstay::fault {
 namespace {
-
-std::string baseName(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
-}
-
-// The member as Go finds it: without regard to case, the last one.
-Cursor field(const Cursor& object, std::string_view name) {
-  std::string_view spelling = name;
-  if (object.exists() && object.value().is_object()) {
-    for (const auto& [key, value] : object.value().get_object()) {
-      if (equalsIgnoringCase(key, name)) {
-        spelling = key;
-      }
-    }
-  }
-  return object.at(spelling);
-}
 
 // "" means the same as absent.
 Duration durationOf(const Cursor& cursor) {
@@ -53,39 +35,20 @@ void checkPattern(const Cursor& cursor, const std::string& pattern, LogMonitorCo
   }
 }
 
-template <class Value>
-Value choice(const Cursor& cursor, std::optional<Value> (*parse)(std::string_view), Value fallback,
-             std::string_view expected) {
-  if (!cursor.exists()) {
-    return fallback;
-  }
-  const std::string name = cursor.string();
-  const auto value = parse(name);
-  if (!value && cursor.value().is_string()) {
-    cursor.error("expected " + std::string(expected) + ", found \"" + name + "\"");
-  }
-  return value.value_or(fallback);
-}
-
 Rule readRule(const Cursor& cursor, LogMonitorConfig& config) {
   Rule rule;
-  rule.id = baseName(config.file) + "#" + cursor.path();
-  const std::string type = field(cursor, "type").string("");
-  rule.permanent = type != "temporary";
-  if (rule.permanent && type != "permanent") {
-    config.warnings.push_back(cursor.path() + ".type: \"" + type +
-                              "\" is neither temporary nor permanent; it is taken as permanent");
-  }
+  rule.id = ruleId(config.file, cursor);
+  rule.permanent = readPermanent(cursor, config.warnings);
   rule.condition = field(cursor, "condition").string("");
   rule.reason = field(cursor, "reason").string("");
   rule.pattern = field(cursor, "pattern").string("");
   rule.messageSuffix = field(cursor, "patternGeneratedMessageSuffix").string("");
   checkPattern(field(cursor, "pattern"), rule.pattern, config);
 
-  rule.faultClass = field(cursor, "class").string("");
-  rule.action = choice(field(cursor, "action"), parseAction, RepairAction::kNone,
-                       "none, restart-app, reset, reboot or replace");
-  rule.clearOn = choice(field(cursor, "clearOn"), parseClearOn, ClearOn::kBoot, "evidence, boot or instance");
+  const RuleTraits traits = readTraits(cursor, ClearOn::kBoot);
+  rule.faultClass = traits.faultClass;
+  rule.action = traits.action;
+  rule.clearOn = traits.clearOn;
   const Cursor device = field(cursor, "device");
   rule.device = device.string("");
   if (!rule.device.empty()) {
@@ -94,11 +57,6 @@ Rule readRule(const Cursor& cursor, LogMonitorConfig& config) {
     }
   }
   return rule;
-}
-
-ConditionDefault readCondition(const Cursor& cursor) {
-  return {field(cursor, "type").string(""), field(cursor, "reason").string(""),
-          field(cursor, "message").string("")};
 }
 
 void warnOfUndeclaredConditions(LogMonitorConfig& config) {
@@ -134,9 +92,7 @@ Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std:
   config.bufferSize = bufferSizeOf(field(root, "bufferSize"));
   config.source = field(root, "source").string("");
   config.metricsReporting = field(root, "metricsReporting").boolean(true);
-  for (const Cursor& element : field(root, "conditions").elements()) {
-    config.conditions.push_back(readCondition(element));
-  }
+  config.conditions = readConditions(root);
   for (const Cursor& element : field(root, "rules").elements()) {
     config.rules.push_back(readRule(element, config));
   }

@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
-#include "fault/finding.h"
+#include "fault/npd_json.h"
 
 namespace mainstay::fault {
 
@@ -27,13 +26,6 @@ struct Rule {
   RepairAction action = RepairAction::kNone;
   ClearOn clearOn = ClearOn::kBoot;
   std::string device;  // regular expression with one group: the device in the matched lines
-};
-
-// What a condition says while there is no problem.
-struct ConditionDefault {
-  std::string type;
-  std::string reason;
-  std::string message;
 };
 
 struct LogMonitorConfig {
