@@ -79,13 +79,13 @@ void NodeState::restoreCondition(Held& held, const api::Condition& old,
   if (inEvidence(old, findings)) {
     for (const fault::Finding& finding : findings) {
       if (finding.type == old.type && inEvidence(finding)) {
-        adoptFinding(finding);
+        adoptFinding(finding, finding.reason == old.reason ? old.message : "");
       }
     }
     if (!problemNow || held.condition.reason == old.reason) {
       adopt(held, old);
     }
-  } else if (!problemNow) {
+  } else if (held.told && held.condition.status == "False") {
     set(held, "False", held.spec.reason, held.spec.message, now, held.spec.source);
   }
 }
@@ -100,13 +100,15 @@ void NodeState::adopt(Held& held, const api::Condition& old) {
     metrics_.push_back({old.type, old.reason, 1});
   }
   held.condition = old;
+  held.told = true;
 }
 
-void NodeState::adoptFinding(const fault::Finding& finding) {
+void NodeState::adoptFinding(const fault::Finding& finding, const std::string& message) {
   const auto [at, isNew] = seen_.try_emplace(finding.id);
   Seen& seen = at->second;
   if (isNew) {
     seen.finding = finding;
+    seen.message = message;
   } else {
     seen.finding.first = finding.first;
     seen.finding.seq = finding.seq;
@@ -128,11 +130,18 @@ std::optional<ReasonSpec> NodeState::reasonSpec(const std::string& type, const s
   return strictest;
 }
 
+// A check that has spoken since the start is not to be overruled by what it found before, unless that is to stay.
+bool NodeState::isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const {
+  return spec.clearOn == fault::ClearOn::kEvidence &&
+         std::ranges::any_of(conditions_, [&](const Held& held) { return held.checks.contains(finding.id); });
+}
+
 bool NodeState::inEvidence(const fault::Finding& finding) const {
   const auto spec = reasonSpec(finding.type, finding.reason);
   const bool sameInstance = finding.instance.empty() || finding.instance == instance_;
   const bool sameBoot = finding.bootId == machine_.bootId;
-  return spec && sameInstance && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+  return spec && !isOutdated(finding, *spec) && sameInstance &&
+         (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
 }
 
 // By its findings; a condition without one (written by another program) by its time.
@@ -146,9 +155,11 @@ bool NodeState::inEvidence(const api::Condition& old, const std::vector<fault::F
       }
     }
   }
+  const bool checked = std::ranges::any_of(
+      conditions_, [&](const Held& held) { return held.condition.type == old.type && !held.checks.empty(); });
   const auto spec = reasonSpec(old.type, old.reason);
   const bool sameBoot = old.lastTransition >= machine_.booted - kBootSlack;
-  return !hasFinding && spec && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+  return !hasFinding && !checked && spec && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
 }
 
 }  // namespace mainstay::agent

@@ -9,9 +9,6 @@
 namespace mainstay::agent {
 namespace {
 
-// A condition's message is made of kernel lines of up to 2 KiB each; ten of them are the default window.
-constexpr std::size_t kMaxMessage = 16u << 10;
-
 std::string changeText(const api::Condition& condition) {
   return "Node condition " + condition.type + " is now: " + condition.status +
          ", reason: " + condition.reason + ", message: " + fault::quoteLikeGo(condition.message);
@@ -24,8 +21,10 @@ NodeState::NodeState(const std::vector<ConditionSpec>& conditions, std::vector<R
     : reasons_(std::move(reasons)), machine_(std::move(machine)) {
   for (const ConditionSpec& spec : conditions) {
     if (!find(spec.type)) {
-      conditions_.push_back({spec, {spec.type, "False", spec.reason, spec.message, now, {}}, ""});
+      conditions_.push_back({spec, {spec.type, "False", spec.reason, spec.message, now, {}}, "", false});
     }
+    Held* held = find(spec.type);
+    held->told = held->told || !spec.silentAtFirst;
   }
   std::set<std::pair<std::string, std::string>> known;
   for (const ReasonSpec& reason : reasons_) {
@@ -74,7 +73,7 @@ void NodeState::report(const Problem& problem) {
 
 void NodeState::resolve(const std::string& type, const std::string& rule, const std::string& device,
                         TimePoint now) {
-  const auto at = seen_.find(rule + "@" + device);
+  const auto at = seen_.find(fault::findingId(rule, device));
   if (at == seen_.end() || at->second.finding.type != type) {
     return;
   }
@@ -116,41 +115,6 @@ void NodeState::sayWorst(Held& held) {
   }
 }
 
-void NodeState::judge(const Verdict& verdict) {
-  Held* held = find(verdict.condition);
-  if (!held) {
-    return;
-  }
-  const api::Condition old = held->condition;
-  const bool problem = verdict.status == "True";
-  const bool changed = old.status != verdict.status ||
-                       (problem && (old.reason != verdict.reason ||
-                                    (verdict.messageMatters && old.message != verdict.message)));
-  if (!changed) {
-    return;
-  }
-  std::erase_if(seen_, [&](const auto& entry) { return entry.second.finding.type == verdict.condition; });
-  if (verdict.countsInMetrics) {
-    setGauge(verdict.condition, old.reason, 0);
-    setGauge(verdict.condition, verdict.reason, problem ? 1 : 0);
-    count(verdict.reason, problem);
-  }
-  if (problem) {
-    Problem found;
-    found.condition = verdict.condition;
-    found.reason = verdict.reason;
-    found.line = verdict.message;
-    found.message = verdict.message;
-    found.time = verdict.time;
-    found.rule = verdict.rule;
-    found.faultClass = verdict.faultClass;
-    found.device = verdict.device;
-    found.action = verdict.action;
-    remember(found);
-  }
-  set(*held, verdict.status, verdict.reason, verdict.message, verdict.time, verdict.source);
-}
-
 void NodeState::clear(const std::string& type, TimePoint now) {
   Held* held = find(type);
   if (!held || held->condition.status != "True") {
@@ -163,21 +127,28 @@ void NodeState::clear(const std::string& type, TimePoint now) {
     }
   }
   std::erase_if(seen_, [&](const auto& entry) { return entry.second.finding.type == type; });
+  held->checks.clear();
   set(*held, "False", held->spec.reason, held->spec.message, now, held->spec.source);
 }
 
 void NodeState::set(Held& held, const std::string& status, const std::string& reason,
                     const std::string& message, TimePoint time, const std::string& source) {
+  held.told = true;
   held.condition.status = status;
   held.condition.reason = reason;
   held.condition.message = std::string(fault::cutUtf8(message, kMaxMessage));
   held.condition.lastTransition = time;
-  addEvent({source, status == "True", reason, changeText(held.condition), held.condition.type});
+  tellChange(held, source);
+}
+
+void NodeState::tellChange(const Held& held, const std::string& source) {
+  const api::Condition& condition = held.condition;
+  addEvent({source, condition.status == "True", condition.reason, changeText(condition), condition.type});
   ++revision_;
 }
 
 bool NodeState::remember(const Problem& problem) {
-  const std::string id = problem.rule + "@" + problem.device;
+  const std::string id = fault::findingId(problem.rule, problem.device);
   const auto [at, isNew] = seen_.try_emplace(id);
   fault::Finding& finding = at->second.finding;
   if (!isNew) {
@@ -235,7 +206,7 @@ Json NodeState::patch(TimePoint now) const {
   JsonArray conditions;
   std::vector<fault::Finding> findings;
   for (const Held& held : conditions_) {
-    if (!held.owner.empty()) {
+    if (!held.owner.empty() || !held.told) {
       continue;
     }
     JsonObject condition{{"type", held.condition.type},
@@ -264,7 +235,9 @@ Json NodeState::patch(TimePoint now) const {
 std::vector<api::Condition> NodeState::conditions() const {
   std::vector<api::Condition> all;
   for (const Held& held : conditions_) {
-    all.push_back(held.condition);
+    if (held.told) {
+      all.push_back(held.condition);
+    }
   }
   return all;
 }

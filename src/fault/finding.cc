@@ -75,6 +75,10 @@ Finding decode(const Cursor& element) {
 
 }  // namespace
 
+std::string findingId(const std::string& rule, const std::string& device) {
+  return rule + "@" + device;
+}
+
 std::string_view actionName(RepairAction action) {
   return kActionNames.at(static_cast<std::size_t>(action));
 }

@@ -45,6 +45,8 @@ struct Finding {
   std::string line;  // at most 256 bytes, valid UTF-8
 };
 
+std::string findingId(const std::string& rule, const std::string& device);
+
 // Bounds of the annotation: the newest 20 findings, at most 16 KiB of JSON.
 inline constexpr std::size_t kMaxFindings = 20;
 inline constexpr std::size_t kMaxFindingsBytes = 16 << 10;
