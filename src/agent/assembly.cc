@@ -4,6 +4,7 @@
 #include <set>
 
 #include "agent/log_monitor.h"
+#include "agent/monitors/plugin/plugin_monitor.h"
 #include "agent/sources/kmsg_thread.h"
 #include "base/log.h"
 
@@ -40,15 +41,29 @@ class Paths {
   std::set<std::string> seen_;
 };
 
+void warn(const std::string& path, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    logWarning("config accepted, but probably a mistake", {{"file", path}, {"what", warning}});
+  }
+}
+
 Result<fault::LogMonitorConfig> readLogMonitor(const std::string& path, const FileSystem& files) {
   MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
   auto config = fault::parseLogMonitorConfig(text, path);
   if (!config) {
     return doesNotStart(config.error());
   }
-  for (const std::string& warning : config->warnings) {
-    logWarning("config accepted, but probably a mistake", {{"file", path}, {"what", warning}});
+  warn(path, config->warnings);
+  return config;
+}
+
+Result<PluginConfig> readPluginMonitor(const std::string& path, const FileSystem& files) {
+  MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
+  auto config = parsePluginConfig(text, path, files);
+  if (!config) {
+    return doesNotStart(config.error());
   }
+  warn(path, config->warnings);
   return config;
 }
 
@@ -85,6 +100,12 @@ Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& op
   std::vector<std::unique_ptr<Monitor>> monitors;
   if (!kernelLog.empty()) {
     monitors.push_back(kernelLogFeed(options.kmsgPath, std::move(kernelLog), surroundings));
+  }
+  const auto& pluginMonitors =
+      options.customPluginMonitors.empty() ? options.oldCustomPluginMonitors : options.customPluginMonitors;
+  for (const std::string& path : paths.once(pluginMonitors)) {
+    MAINSTAY_ASSIGN(PluginConfig config, readPluginMonitor(path, surroundings.files));
+    monitors.push_back(std::make_unique<PluginMonitor>(std::move(config)));
   }
   return monitors;
 }

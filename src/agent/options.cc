@@ -96,8 +96,10 @@ Result<kube::Config> overriddenConfig(const Override& choice, const Environment&
 void addFlags(Flags& flags, Options& options) {
   flags.add("config.system-log-monitor", options.systemLogMonitors, "config files of log monitors")
       .add("system-log-monitors", options.oldSystemLogMonitors, "deprecated: --config.system-log-monitor")
-      .add("config.custom-plugin-monitor", options.customPluginMonitors, "not in this release")
-      .add("custom-plugin-monitors", options.oldCustomPluginMonitors, "not in this release")
+      .add("config.custom-plugin-monitor", options.customPluginMonitors,
+           "config files of custom-plugin monitors")
+      .add("custom-plugin-monitors", options.oldCustomPluginMonitors,
+           "deprecated: --config.custom-plugin-monitor")
       .add("config.system-stats-monitor", options.systemStatsMonitors, "not in this release")
       .add("enable-k8s-exporter", options.enableK8sExporter, "report to the Kubernetes API")
       .add("event-namespace", options.eventNamespace, "namespace of Events; empty: default")
@@ -143,19 +145,22 @@ Result<> checkOptions(const Options& options) {
     return wrong(
         "--system-log-monitors is the deprecated name of --config.system-log-monitor: give only one of them");
   }
-  if (!options.customPluginMonitors.empty() || !options.oldCustomPluginMonitors.empty() ||
-      !options.systemStatsMonitors.empty()) {
+  if (!options.customPluginMonitors.empty() && !options.oldCustomPluginMonitors.empty()) {
     return wrong(
-        "custom plugin monitors and system stats monitors are not in this release: leave "
-        "--config.custom-plugin-monitor and --config.system-stats-monitor out");
+        "--custom-plugin-monitors is the deprecated name of --config.custom-plugin-monitor: give only one of "
+        "them");
+  }
+  if (!options.systemStatsMonitors.empty()) {
+    return wrong("system stats monitors are not in this release: leave --config.system-stats-monitor out");
   }
   if (!options.stackdriver.empty()) {
     return wrong("--exporter.stackdriver: the Stackdriver exporter is not in this release");
   }
-  if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty()) {
+  if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty() &&
+      options.customPluginMonitors.empty() && options.oldCustomPluginMonitors.empty()) {
     return wrong(
         "no monitor is configured: name a rule file with --config.system-log-monitor=FILE, for example "
-        "rules/neuron/kernel-monitor.json");
+        "rules/neuron/kernel-monitor.json, or a file of checks with --config.custom-plugin-monitor=FILE");
   }
   if (!options.enableK8sExporter && options.prometheusPort <= 0) {
     return wrong(

@@ -33,6 +33,8 @@ TEST(AgentOptionsTest, TakesTheCommandLineOfNodeProblemDetectorsDaemonSet) {
   EXPECT_FALSE(options.writeEvents);
   EXPECT_TRUE(checkOptions(options));
   EXPECT_TRUE(checkOptions(parsed({"--system-log-monitors=/config/a.json"})));
+  EXPECT_TRUE(checkOptions(parsed({"--config.custom-plugin-monitor=/config/a.json"})));
+  EXPECT_TRUE(checkOptions(parsed({"--custom-plugin-monitors=/config/a.json"})));
 }
 
 TEST(AgentOptionsTest, SaysWhatContradictsItselfOrIsMissing) {
@@ -42,8 +44,7 @@ TEST(AgentOptionsTest, SaysWhatContradictsItselfOrIsMissing) {
   EXPECT_NE(complaint({"--config.system-log-monitor=a", "--enable-k8s-exporter=false", "--prometheus-port=0"})
                 .find("no exporter is on"),
             std::string::npos);
-  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--config.custom-plugin-monitor=b"})
-                .find("not in this release"),
+  EXPECT_NE(complaint({"--config.custom-plugin-monitor=a", "--custom-plugin-monitors=b"}).find("deprecated"),
             std::string::npos);
   EXPECT_NE(complaint({"--config.system-log-monitor=a", "--kubeconfig=k", "--apiserver-override=http://x"})
                 .find("only one of them"),

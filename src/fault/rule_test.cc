@@ -116,9 +116,12 @@ TEST(ShippedRulesTest, ParseWithoutWarningsAndAreInCanonicalForm) {
     if (entry.path().extension() != ".json") {
       continue;
     }
-    ++files;
     std::ifstream stream(entry.path());
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (findString(*parseJson(text), "plugin") == "custom") {
+      continue;  // checks, not patterns
+    }
+    ++files;
     const auto config = parseLogMonitorConfig(text, entry.path());
     ASSERT_TRUE(config) << config.error().toString();
     EXPECT_TRUE(config->warnings.empty()) << config->warnings.front();
