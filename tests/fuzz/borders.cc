@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "agent/monitors/plugin/check_run.h"
+#include "agent/monitors/plugin/check_schedule.h"
+#include "agent/tools/log_patterns.h"
 #include "cloud/aws/call_error.h"
 #include "cloud/aws/shared_files.h"
 #include "cloud/aws/xml.h"
@@ -128,6 +131,50 @@ void metricsText(std::string_view input) {
   const std::string more = std::string(input) + "\nproblem_counter{reason=\"NeuronHasError_DMA_ERROR\"} 1";
   require(sidecar::readProblems(more, reasons).seen["NeuronHasError_DMA_ERROR"],
           "nothing before a good line hides it");
+}
+
+void pluginConfig(std::string_view input) {
+  const FakeFileSystem files(std::map<std::string, std::string>{{"/check", ""}});
+  const auto config = agent::parsePluginConfig(input, "fuzz.json", files);
+  if (!config) {
+    return;
+  }
+  require(config->concurrency >= 1 && config->concurrency <= agent::kMaxConcurrency,
+          "so many checks run at once");
+  std::vector<Duration> intervals;
+  for (const agent::PluginRule& rule : config->rules) {
+    require(rule.timeout > Duration(0), "a check has time to run");
+    require(rule.path == "/check", "a check exists");
+    intervals.push_back(rule.interval);
+  }
+  const TimePoint now(std::chrono::years(50));
+  agent::CheckSchedule schedule(intervals, config->concurrency, now);
+  require(schedule.plan(now).size() == std::min(intervals.size(), config->concurrency),
+          "all run at the start, as many at once as may");
+  require(schedule.nextPlan() > now, "the next time is later");
+}
+
+void pluginOutput(std::string_view input) {
+  for (const bool timedOut : {false, true}) {
+    for (const std::size_t limit : {0, 7, 80, 100000}) {
+      agent::PluginRule rule;
+      rule.path = "/check";
+      const std::string message =
+          agent::interpret(rule, {ExitStatus{}, timedOut, std::string(input)}, limit).message;
+      require(message.size() <= limit, "a message is bounded");
+      require(fault::sanitizeUtf8(message) == message, "a message is valid UTF-8");
+    }
+  }
+  const auto patterns = agent::parseLogPatterns({"1:x.*y"});
+  agent::LineCounter whole(*patterns);
+  agent::LineCounter pieces(*patterns);
+  whole.take(input);
+  for (const char& byte : input) {
+    pieces.take({&byte, 1});
+  }
+  whole.finish();
+  pieces.finish();
+  require(whole.complaint() == pieces.complaint(), "lines are the same however they come");
 }
 
 }  // namespace mainstay::fuzz

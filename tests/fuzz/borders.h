@@ -14,5 +14,7 @@ void findings(std::string_view input);
 void awsAnswer(std::string_view input);
 void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);
+void pluginConfig(std::string_view input);
+void pluginOutput(std::string_view input);
 
 }  // namespace mainstay::fuzz

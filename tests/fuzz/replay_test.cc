@@ -54,6 +54,12 @@ TEST(FuzzCorpusTest, AwsAnswer) {
 TEST(FuzzCorpusTest, AwsProfiles) {
   replay("awsProfiles", awsProfiles);
 }
+TEST(FuzzCorpusTest, PluginConfig) {
+  replay("pluginConfig", pluginConfig);
+}
+TEST(FuzzCorpusTest, PluginOutput) {
+  replay("pluginOutput", pluginOutput);
+}
 
 }  // namespace
 }  // namespace mainstay::fuzz
