@@ -1,9 +1,11 @@
 #include "agent/assembly.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "agent/log_monitor.h"
+#include "agent/probes/assemble.h"
 #include "agent/sources/kmsg_thread.h"
 #include "base/log.h"
 
@@ -86,6 +88,8 @@ Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& op
   if (!kernelLog.empty()) {
     monitors.push_back(kernelLogFeed(options.kmsgPath, std::move(kernelLog), surroundings));
   }
+  MAINSTAY_ASSIGN(auto probes, probes::assembleProbes(options, surroundings));
+  std::ranges::move(probes, std::back_inserter(monitors));
   return monitors;
 }
 

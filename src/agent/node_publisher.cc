@@ -127,6 +127,7 @@ void NodePublisher::publish(TimePoint now, NodeState& state) {
     logInfo("the node's conditions are published again", {{"node", settings_.nodeName}});
   }
   uid_ = findString(*node, "metadata", "uid");
+  state.noteCordon(*node);
   failures_ = 0;
   retryAt_ = now;
   lastPatch_ = now;

@@ -125,6 +125,10 @@ void addFlags(Flags& flags, Options& options) {
       .add("kubeconfig", options.kubeconfig, "how to reach the API server, instead of the cluster we run in")
       .add("kmsg-path", options.kmsgPath, "the kernel log: a device, or the socket of a stand-in")
       .add("boot-id-path", options.bootIdPath, "file that holds the id of this boot")
+      .add("probes", options.probes, "probes of devices to run: names, or all; help lists what each finds")
+      .add("probe-config", options.probeConfig, "YAML file of thresholds and intervals of probes")
+      .add("host-root", options.hostRoot, "where probes find the host's files")
+      .add("nvml-program", options.nvmlProgram, "the child in which the probe nvidia asks the NVIDIA driver")
       .add("take-conditions", options.takeConditions,
            "also write conditions that another field manager owns, such as a node-problem-detector before us")
       .add("tls-cert-file", options.tls.certificate,
@@ -152,10 +156,10 @@ Result<> checkOptions(const Options& options) {
   if (!options.stackdriver.empty()) {
     return wrong("--exporter.stackdriver: the Stackdriver exporter is not in this release");
   }
-  if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty()) {
+  if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty() && options.probes.empty()) {
     return wrong(
         "no monitor is configured: name a rule file with --config.system-log-monitor=FILE, for example "
-        "rules/neuron/kernel-monitor.json");
+        "rules/neuron/kernel-monitor.json, or probes with --probes");
   }
   if (!options.enableK8sExporter && options.prometheusPort <= 0) {
     return wrong(
