@@ -5,9 +5,14 @@
 #include <cmath>
 #include <set>
 
+#include "agent/probes/amd_gaudi.h"
+#include "agent/probes/kernel.h"
 #include "agent/probes/memory.h"
 #include "agent/probes/network.h"
+#include "agent/probes/neuron.h"
+#include "agent/probes/nvidia.h"
 #include "agent/probes/pcie.h"
+#include "agent/probes/storage.h"
 #include "base/text.h"
 #include "base/yaml.h"
 
@@ -128,7 +133,9 @@ std::string rowOf(const Check& check) {
 }  // namespace
 
 std::span<const ProbeKind* const> allProbes() {
-  static const std::array kAll = {&pcieProbe(), &memoryProbe(), &networkProbe()};
+  static const std::array kAll = {&nvidiaProbe(),  &neuronProbe(),  &amdProbe(),
+                                  &gaudiProbe(),   &pcieProbe(),    &memoryProbe(),
+                                  &storageProbe(), &networkProbe(), &kernelProbe()};
   return kAll;
 }
 

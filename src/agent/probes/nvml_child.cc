@@ -16,7 +16,7 @@ namespace mainstay::agent::probes {
 namespace {
 
 constexpr Duration kDying = std::chrono::seconds(2);
-constexpr std::size_t kMaxComplaint = 500;
+constexpr std::size_t kMaxComplaint = 1000;
 
 // A name without a folder is looked for beside this program first.
 std::string besideUs(const std::string& name) {

@@ -39,6 +39,9 @@ bool makesCondition(const Check& check) {
 }  // namespace
 
 ConditionSpec neutralCondition(std::string_view type) {
+  if (type == kMonitorDegraded) {
+    return monitorDegraded();
+  }
   const auto at =
       std::ranges::find_if(kNeutral, [&](const Neutral& neutral) { return neutral.type == type; });
   return at == kNeutral.end() ? ConditionSpec{}
@@ -56,7 +59,7 @@ ProbeMonitor::ProbeMonitor(const ProbeKind& kind, const ProbeSettings& settings,
       settledAt_(booted + kSettling) {}
 
 std::vector<ConditionSpec> ProbeMonitor::conditions() const {
-  std::set<std::string> types;
+  std::set<std::string> types{kMonitorDegraded};
   for (const Check& check : kind_.checks) {
     if (makesCondition(check)) {
       types.insert(check.condition);
@@ -66,7 +69,6 @@ std::vector<ConditionSpec> ProbeMonitor::conditions() const {
   for (const std::string& type : types) {
     specs.push_back(neutralCondition(type));
   }
-  specs.push_back(monitorDegraded());
   return specs;
 }
 
