@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "agent/probes/nvml_survey.h"
+#include "agent/probes/storage.h"
 #include "cloud/aws/call_error.h"
 #include "cloud/aws/shared_files.h"
 #include "cloud/aws/xml.h"
@@ -128,6 +130,27 @@ void metricsText(std::string_view input) {
   const std::string more = std::string(input) + "\nproblem_counter{reason=\"NeuronHasError_DMA_ERROR\"} 1";
   require(sidecar::readProblems(more, reasons).seen["NeuronHasError_DMA_ERROR"],
           "nothing before a good line hides it");
+}
+
+void nvmlAnswer(std::string_view input) {
+  const auto survey = agent::probes::parseNvmlSurvey(input);
+  if (!survey) {
+    return;
+  }
+  require(survey->gpus.size() <= 64, "the number of GPUs is bounded");
+  for (const agent::probes::NvmlGpu& gpu : survey->gpus) {
+    require(gpu.links.size() <= 64 && gpu.failures.size() <= 16, "and so is what they have");
+    for (const std::string& text : {gpu.address, gpu.name, gpu.uuid, gpu.serial}) {
+      require(text.size() <= 128 && fault::sanitizeUtf8(text) == text, "names are short and valid UTF-8");
+    }
+  }
+}
+
+void mountLine(std::string_view input) {
+  if (const auto mount = agent::probes::parseMount(input)) {
+    require(fault::sanitizeUtf8(mount->point) == mount->point, "a mount point is valid UTF-8");
+    require(mount->options.find(' ') == std::string::npos, "options are one word");
+  }
 }
 
 }  // namespace mainstay::fuzz

@@ -14,5 +14,7 @@ void findings(std::string_view input);
 void awsAnswer(std::string_view input);
 void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);
+void nvmlAnswer(std::string_view input);
+void mountLine(std::string_view input);
 
 }  // namespace mainstay::fuzz

@@ -54,6 +54,12 @@ TEST(FuzzCorpusTest, AwsAnswer) {
 TEST(FuzzCorpusTest, AwsProfiles) {
   replay("awsProfiles", awsProfiles);
 }
+TEST(FuzzCorpusTest, NvmlAnswer) {
+  replay("nvmlAnswer", nvmlAnswer);
+}
+TEST(FuzzCorpusTest, MountLine) {
+  replay("mountLine", mountLine);
+}
 
 }  // namespace
 }  // namespace mainstay::fuzz

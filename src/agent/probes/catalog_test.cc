@@ -30,6 +30,13 @@ TEST(CatalogTest, EveryCheckIsWhole) {
   }
 }
 
+TEST(CatalogTest, TheDocumentationHasEveryCheck) {
+  const RealFileSystem files;
+  const auto page = files.read(MAINSTAY_SOURCE_DIR "/docs/probes.md", 1 << 20);
+  ASSERT_TRUE(page);
+  EXPECT_THAT(*page, HasSubstr(describeProbes())) << "put in what mainstay-agent --probes=help prints";
+}
+
 TEST(CatalogTest, ChoosesByName) {
   EXPECT_EQ(chooseProbes({})->size(), 0u);
   EXPECT_EQ(chooseProbes({"all"})->size(), allProbes().size());
