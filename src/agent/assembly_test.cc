@@ -18,7 +18,9 @@ class AssemblyTest : public ::testing::Test {
       {{"/good.json", R"({"plugin": "kmsg"})"},
        {"/other.json", R"({"plugin": "kmsg"})"},
        {"/bad.json", R"({"plugin": "kmsg", "rules": [{"type": "temporary", "pattern": "("}]})"},
-       {"/journal.json", R"({"plugin": "journald"})"}}};
+       {"/journal.json", R"({"plugin": "journald"})"},
+       {"/probes.yaml", "probes: {memory: {off: true}}"},
+       {"/wrong.yaml", "probes: {memory: {of: true}}"}}};
   SteadyWallClock clock;
   Metrics metrics;
 };
@@ -32,6 +34,20 @@ TEST_F(AssemblyTest, NamesFileAndPlaceOfAMistake) {
       << errorOf("/bad.json");
   EXPECT_NE(errorOf("/journal.json").find("journald"), std::string::npos);
   EXPECT_NE(errorOf("/none.json").find("/none.json"), std::string::npos);
+}
+
+TEST_F(AssemblyTest, BuildsAMonitorForEachProbeThatIsToRun) {
+  const auto probes = [&](std::vector<std::string> names, const std::string& config = "") {
+    Options options;
+    options.probes = std::move(names);
+    options.probeConfig = config;
+    return assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
+  };
+  EXPECT_EQ(probes({})->size(), 0u);
+  EXPECT_EQ(probes({"pcie", "memory"})->size(), 2u);
+  EXPECT_EQ(probes({"pcie", "memory"}, "/probes.yaml")->size(), 1u);
+  EXPECT_NE(probes({"gpus"}).error().toString().find("no probe \"gpus\""), std::string::npos);
+  EXPECT_NE(probes({"pcie"}, "/wrong.yaml").error().toString().find("/wrong.yaml:1:"), std::string::npos);
 }
 
 }  // namespace
