@@ -10,6 +10,7 @@
 #include "agent/probes/catalog.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "fault/text.h"
 #include "kube/http_api.h"
 
@@ -17,6 +18,8 @@ namespace mainstay {
 namespace {
 
 constexpr int kBadInput = 2;
+// The first patch, its retries and the look back into the log are over by then.
+constexpr Duration kStartup = std::chrono::seconds(30);
 
 // Serves unless the port is off.
 Result<std::unique_ptr<HttpServer>> serve(const HttpServerOptions& options, HttpServer::Handler handler) {
@@ -55,11 +58,16 @@ Result<> runAgent(const agent::Options& options) {
   }
   MAINSTAY_ASSIGN(const auto status, serve(agent::statusServer(options), statusHandler(board, clock)));
   MAINSTAY_ASSIGN(const auto exposition,
-                  serve(agent::metricsServer(options), agent::metricsHandler(metrics)));
+                  serve(agent::metricsServer(options), agent::metricsHandler(metrics, board, clock)));
   RealDriver driver(clock);
   driver.start(std::make_shared<agent::Agent>(std::move(parts), now));
   logInfo("started", {{"version", MAINSTAY_VERSION}, {"node", agent::nodeName(options, environmentOf)}});
-  logInfo("stopping", {{"signal", waitForInterrupt()}});
+  std::optional<int> signal = waitForInterrupt(kStartup);
+  if (!signal) {
+    releaseStartupMemory();
+    signal = waitForInterrupt();
+  }
+  logInfo("stopping", {{"signal", *signal}});
   return {};
 }
 

@@ -75,6 +75,11 @@ def break_node(api, name):
     return time.time()
 
 
+def cpu_seconds(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
 def resident(process):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())[1]) / 1024
 
@@ -113,6 +118,7 @@ def run(folder, nodes, faults):
 
         broken = names[20:20 + faults]
         began = time.time()
+        busy = cpu_seconds(controller)
         at = dict(zip(broken, in_parallel(plane, break_node, broken)))
         eventually(lambda: len(onlooker.isolated) == 20 + faults, "every faulty node to be isolated", 300, every=0.5)
         took = [max(0, onlooker.isolated[name] - at[name]) for name in broken]
@@ -124,7 +130,7 @@ def run(folder, nodes, faults):
             print(f"  {name:<42}{quantile(values, .5) * 1000:>9.1f}{quantile(values, .99) * 1000:>9.1f}")
         print(f"  nodes isolated per second, the writers included: {rate:.0f}")
         print(f"  controller: first plan {first_plan:.2f} s after its start, all labelled after {labelled:.1f} s, "
-              f"{resident(controller):.0f} MB resident")
+              f"{resident(controller):.0f} MB resident, {cpu_seconds(controller) - busy:.2f} CPU s for the {faults} at once")
     finally:
         plane.stop()
 

@@ -13,8 +13,9 @@ seconds() { printf '%dm%02ds' $(($1 / 60)) $(($1 % 60)); }
 # What building and running needs; with `tests`, what the tests need beyond it. Names are those of Debian 12 and Ubuntu 24.04.
 build_packages="g++ cmake ninja-build ccache pkg-config libcurl4-openssl-dev libboost-dev libboost-json-dev libre2-dev
   libyaml-cpp-dev libexpected-dev libspdlog-dev libfmt-dev libcli11-dev prometheus-cpp-dev libssl-dev libgtest-dev
-  libgmock-dev libpugixml-dev ca-certificates"
-test_packages="clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 python3 python3-pytest python3-yaml openssl"
+  libgmock-dev libpugixml-dev libsystemd-dev ca-certificates"
+test_packages="clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 python3 python3-pytest python3-yaml openssl
+  systemd-journal-remote"
 # A real cluster on one machine (tests/kubernetes), beside what scripts/parts builds.
 cluster_packages="etcd-server containerd runc buildah containernetworking-plugins dnsmasq-base busybox-static iproute2 binutils gcc
   libc6-dev util-linux"
@@ -80,4 +81,13 @@ build() {
     stop "the $preset build failed; the whole log is in $log"
   fi
   say build "ok  $preset, $(seconds $((SECONDS - started)))   "
+}
+
+# A Go compiler that is new enough. None is downloaded: a build must not depend on what it happens to fetch.
+need_go() {
+  command -v go >/dev/null || stop "Go 1.24 or newer is needed on PATH to build Kubernetes for the tests, and there is none"
+  local version
+  version=$(GOTOOLCHAIN=local go env GOVERSION)
+  [ "$(printf '%s\n' "go1.24" "$version" | sort -V | head -1)" = go1.24 ] ||
+    stop "Go 1.24 or newer is needed on PATH to build Kubernetes for the tests; this is $version"
 }

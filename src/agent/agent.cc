@@ -41,15 +41,16 @@ TimePoint Agent::step(TimePoint now) {
   for (const auto& monitor : monitors_) {
     wake = std::min(wake, monitor->step(now, state_));
   }
-  show(now);
+  show();
   if (publisher_) {
     wake = std::min(wake, publisher_->step(now, state_));
-    show(now);  // what it restored
+    show();  // what it restored
   }
+  showSources(now);
   return wake;
 }
 
-void Agent::show(TimePoint now) {
+void Agent::show() {
   for (const MetricStep& step : state_.takeMetrics()) {
     if (step.condition.empty()) {
       metrics_.count("problem_counter", "Number of times a specific type of problem have occurred.",
@@ -59,11 +60,31 @@ void Agent::show(TimePoint now) {
                    {{"type", step.condition}, {"reason", step.reason}}, step.value);
     }
   }
-  board_.stepped(now);
   if (state_.revision() != shownRevision_) {
     shownRevision_ = state_.revision();
     board_.show(state_.conditions());
   }
+}
+
+void Agent::showSources(TimePoint now) {
+  std::vector<SourceStatus> all;
+  for (const auto& monitor : monitors_) {
+    std::ranges::copy(monitor->sources(), std::back_inserter(all));
+  }
+  for (const SourceStatus& source : all) {
+    const std::pair shown(source.trouble.empty(), source.lag);
+    const auto [at, isNew] = shownSources_.try_emplace(source.name, shown);
+    if (isNew || at->second != shown) {
+      at->second = shown;
+      metrics_.set("mainstay_agent_source_up",
+                   "1 while the source is read, 0 while the agent is blind there.", {{"source", source.name}},
+                   shown.first ? 1 : 0);
+      metrics_.set("mainstay_agent_source_lag_seconds",
+                   "How old the source's newest news was when the agent took it.", {{"source", source.name}},
+                   std::chrono::duration<double>(source.lag).count());
+    }
+  }
+  board_.stepped(now, std::move(all));
 }
 
 }  // namespace mainstay::agent

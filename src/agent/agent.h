@@ -2,8 +2,11 @@
 // it; the same code runs in real and in virtual time.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/monitor.h"
@@ -31,13 +34,15 @@ class Agent final : public Loop {
   TimePoint step(TimePoint now) override;
 
  private:
-  void show(TimePoint now);
+  void show();
+  void showSources(TimePoint now);
 
   std::vector<std::unique_ptr<Monitor>> monitors_;
   NodeState state_;
   Metrics& metrics_;
   StatusBoard& board_;
   std::uint64_t shownRevision_ = 0;
+  std::map<std::string, std::pair<bool, Duration>> shownSources_;  // whether it sees, and its lag
   std::optional<NodePublisher> publisher_;
 };
 

@@ -109,11 +109,27 @@ TEST_F(AgentTest, ABlindMonitorIsACondition) {
   EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "True");
   EXPECT_EQ(findString(api.condition("MonitorDegraded"), "reason"), "KernelLogUnreadable");
   EXPECT_EQ(api.events.size(), 1u);
+  EXPECT_EQ(board.answer("/readyz", driver.now()).status, 503);
+  EXPECT_EQ(board.answer("/healthz", driver.now()).status, 200);
+  EXPECT_NE(metrics.text().find("mainstay_agent_source_up{source=\"kmsg\"} 0"), std::string::npos);
   log.refuse(std::nullopt);
   driver.runUntil(kMorning + 10s);
   EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "False");
+  EXPECT_EQ(board.answer("/readyz", driver.now()).status, 200);
+  EXPECT_NE(metrics.text().find("mainstay_agent_source_up{source=\"kmsg\"} 1"), std::string::npos);
   kernelSays(kDmaLine);
   EXPECT_EQ(findString(api.condition("NeuronHealth"), "status"), "True");
+}
+
+TEST_F(AgentTest, TheLagOfASourceIsHowOldItsNewestRecordWasWhenItWasTaken) {
+  start(&api);
+  log.write("late", sinceBoot() - 1500ms);
+  agent->signal().notify();
+  driver.settle();
+  EXPECT_NE(metrics.text().find("mainstay_agent_source_lag_seconds{source=\"kmsg\"} 1.5\n"),
+            std::string::npos)
+      << metrics.text();
+  EXPECT_NE(board.answer("/readyz", driver.now() + 3s).body.find("last news 3"), std::string::npos);
 }
 
 TEST_F(AgentTest, LostRecordsAreAConditionForAWhile) {
@@ -152,7 +168,8 @@ TEST_F(AgentTest, KeepsFindingWhileTheApiServerIsAwayAndTellsThen) {
   EXPECT_NE(metrics.text().find("problem_counter{reason=\"NeuronHasError_DMA_ERROR\"} 1"), std::string::npos);
   driver.runUntil(kMorning + 5min);
   EXPECT_EQ(findString(api.condition("NeuronHealth"), "status"), "True");
-  EXPECT_EQ(api.events.size(), 1u);
+  ASSERT_EQ(api.events.size(), 1u);
+  EXPECT_EQ(findString(api.events[0], "firstTimestamp"), "2026-11-29T08:00:00Z") << "when it happened";
 }
 
 TEST_F(AgentTest, RunsWithoutKubernetes) {

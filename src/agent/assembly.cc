@@ -1,20 +1,21 @@
 #include "agent/assembly.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
+#include "agent/log_feeds.h"
 #include "agent/log_monitor.h"
+#include "agent/monitors/plugin/plugin_monitor.h"
+#include "agent/pack_monitor.h"
 #include "agent/probes/assemble.h"
-#include "agent/sources/kmsg_thread.h"
+#include "agent/stats/stats_monitor.h"
 #include "base/log.h"
+#include "fault/shipped_packs.h"
 
 namespace mainstay::agent {
 namespace {
 
 constexpr std::size_t kMaxConfigFile = 4u << 20;
-
-using Readers = std::vector<std::unique_ptr<RecordMonitor>>;
 
 tl::unexpected<Error> doesNotStart(const Error& error) {
   return fail(error.code(),
@@ -42,51 +43,89 @@ class Paths {
   std::set<std::string> seen_;
 };
 
+void warn(const std::string& path, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    logWarning("config accepted, but probably a mistake", {{"file", path}, {"what", warning}});
+  }
+}
+
 Result<fault::LogMonitorConfig> readLogMonitor(const std::string& path, const FileSystem& files) {
   MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
   auto config = fault::parseLogMonitorConfig(text, path);
   if (!config) {
     return doesNotStart(config.error());
   }
-  for (const std::string& warning : config->warnings) {
-    logWarning("config accepted, but probably a mistake", {{"file", path}, {"what", warning}});
-  }
+  warn(path, config->warnings);
   return config;
 }
 
-std::unique_ptr<Monitor> kernelLogFeed(const std::string& path, Readers readers,
-                                       const Surroundings& surroundings) {
-  auto make = [path, &clock = surroundings.clock](Signal& signal) -> std::unique_ptr<Source> {
-    return std::make_unique<KmsgThread>(
-        std::make_unique<KmsgReader>([path] { return openKernelLog(path); }, monotonicTime), clock, signal);
-  };
-  return std::make_unique<LogFeed>(kernelLogName(), std::move(make), std::move(readers),
-                                   surroundings.metrics);
+Result<PluginConfig> readPluginMonitor(const std::string& path, const FileSystem& files) {
+  MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
+  auto config = parsePluginConfig(text, path, files);
+  if (!config) {
+    return doesNotStart(config.error());
+  }
+  warn(path, config->warnings);
+  return config;
+}
+
+// The lookback of node-problem-detector's own kernel rules: what an agent that was restarted may have missed.
+constexpr Duration kPackLookback = std::chrono::minutes(5);
+
+Result<std::unique_ptr<RecordMonitor>> packMonitor(const Options& options, const Surroundings& surroundings) {
+  auto packs = fault::loadPacks(options.rulePacks, surroundings.files);
+  if (!packs) {
+    return doesNotStart(packs.error());
+  }
+  const TimePoint start = startTime(surroundings.clock.now(), surroundings.uptime, kPackLookback, Duration{});
+  return std::make_unique<PackMonitor>(*std::move(packs), start, logOutcome);
+}
+
+Result<std::unique_ptr<Monitor>> statsMonitor(const std::string& path, const Options& options,
+                                              const Surroundings& surroundings) {
+  MAINSTAY_ASSIGN(const std::string text, surroundings.files.read(path, kMaxConfigFile));
+  const auto config = stats::parseStatsConfig(text, path);
+  if (!config) {
+    return doesNotStart(config.error());
+  }
+  warn(path, config->warnings);
+  const auto counters =
+      options.npdStatsCompatibility ? stats::Counters::kAsNodeProblemDetector : stats::Counters::kTrue;
+  auto monitor = stats::StatsMonitor::create(*config, counters, surroundings.files, surroundings.metrics,
+                                             stats::UsageWatch(config->usageTimeout));
+  if (!monitor) {
+    return doesNotStart(monitor.error());
+  }
+  return *std::move(monitor);
 }
 
 }  // namespace
 
 Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& options,
                                                                const Surroundings& surroundings) {
-  const TimePoint now = surroundings.clock.now();
   Paths paths;
-  Readers kernelLog;
-  const auto& logMonitors =
-      options.systemLogMonitors.empty() ? options.oldSystemLogMonitors : options.systemLogMonitors;
-  for (const std::string& path : paths.once(logMonitors)) {
+  std::vector<fault::LogMonitorConfig> logMonitors;
+  for (const std::string& path : paths.once(options.systemLogMonitors.empty() ? options.oldSystemLogMonitors
+                                                                              : options.systemLogMonitors)) {
     MAINSTAY_ASSIGN(fault::LogMonitorConfig config, readLogMonitor(path, surroundings.files));
-    if (config.plugin != "kmsg") {
-      return fail(Code::kInvalidArgument,
-                  path + ": plugin: expected \"kmsg\", the one that this release has, found \"" +
-                      config.plugin + "\"");
-    }
-    const TimePoint start = startTime(now, surroundings.uptime, config.lookback, config.delay);
-    MAINSTAY_ASSIGN(LogMonitor monitor, LogMonitor::create(std::move(config), start));
-    kernelLog.push_back(std::make_unique<LogMonitor>(std::move(monitor)));
+    logMonitors.push_back(std::move(config));
   }
-  std::vector<std::unique_ptr<Monitor>> monitors;
-  if (!kernelLog.empty()) {
-    monitors.push_back(kernelLogFeed(options.kmsgPath, std::move(kernelLog), surroundings));
+  std::vector<std::unique_ptr<RecordMonitor>> packs;
+  if (!options.rulePacks.empty()) {
+    MAINSTAY_ASSIGN(auto monitor, packMonitor(options, surroundings));
+    packs.push_back(std::move(monitor));
+  }
+  MAINSTAY_ASSIGN(auto monitors,
+                  makeLogFeeds(std::move(logMonitors), std::move(packs), options.kmsgPath, surroundings));
+  for (const std::string& path : paths.once(options.systemStatsMonitors)) {
+    MAINSTAY_ASSIGN(auto monitor, statsMonitor(path, options, surroundings));
+    monitors.push_back(std::move(monitor));
+  }
+  const auto& pluginMonitors =
+      options.customPluginMonitors.empty() ? options.oldCustomPluginMonitors : options.customPluginMonitors;
+  for (const std::string& path : paths.once(pluginMonitors)) {
+    MAINSTAY_ASSIGN(PluginConfig config, readPluginMonitor(path, surroundings.files));
+    monitors.push_back(std::make_unique<PluginMonitor>(std::move(config)));
   }
   MAINSTAY_ASSIGN(auto probes, probes::assembleProbes(options, surroundings));
   std::ranges::move(probes, std::back_inserter(monitors));

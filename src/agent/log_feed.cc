@@ -5,6 +5,12 @@
 #include "base/log.h"
 
 namespace mainstay::agent {
+namespace {
+
+// Lines of other programs are in many logs, with every line of theirs.
+constexpr Duration kUnparsedWarnings = std::chrono::minutes(10);
+
+}  // namespace
 
 LogFeed::LogFeed(SourceName name, MakeSource makeSource, std::vector<std::unique_ptr<RecordMonitor>> readers,
                  Metrics& metrics)
@@ -67,15 +73,32 @@ void LogFeed::take(const SourceNews& news, TimePoint now, NodeState& state) {
   } else if (const auto* lost = std::get_if<RecordsLost>(&news)) {
     logWarning("records lost", {{"source", name_.source}, {"count", lost->count}, {"what", lost->what}});
     health_.onLost(*lost, now, state);
+  } else if (const auto* unparsed = std::get_if<LinesUnparsed>(&news)) {
+    takeUnparsed(*unparsed, now);
   } else if (const auto* blind = std::get_if<SourceBlind>(&news)) {
-    logError("a source cannot be read, and is tried again",
-             {{"source", name_.source}, {"error", blind->why}});
+    if (status_.trouble != blind->why) {
+      logError("a source cannot be read, and is tried again",
+               {{"source", name_.source}, {"error", blind->why}});
+    }
     status_.trouble = blind->why;
     health_.onBlind(*blind, now, state);
   } else {
     logInfo("reading", {{"source", name_.source}});
     status_.trouble.clear();
     health_.onReading(now, state);
+  }
+}
+
+void LogFeed::takeUnparsed(const LinesUnparsed& lines, TimePoint now) {
+  metrics_.count("mainstay_agent_lines_unparsed_total",
+                 "Lines of a text log that are not in the form that the config gives, and were passed over.",
+                 {{"source", name_.source}}, static_cast<double>(lines.count));
+  unparsed_ += lines.count;
+  if (now >= nextUnparsedWarning_) {
+    logWarning("lines that are not in the form of the config were passed over",
+               {{"source", name_.source}, {"count", unparsed_}, {"example", lines.example}});
+    unparsed_ = 0;
+    nextUnparsedWarning_ = now + kUnparsedWarnings;
   }
 }
 

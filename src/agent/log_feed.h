@@ -38,6 +38,7 @@ class LogFeed final : public Monitor {
 
  private:
   void take(const SourceNews& news, TimePoint now, NodeState& state);
+  void takeUnparsed(const LinesUnparsed& lines, TimePoint now);
   void countRecords(std::size_t records, std::uint64_t lost);
 
   const SourceName name_;
@@ -46,6 +47,8 @@ class LogFeed final : public Monitor {
   std::vector<std::unique_ptr<RecordMonitor>> readers_;
   SourceHealth health_;
   SourceStatus status_;
+  std::uint64_t unparsed_ = 0;  // lines, since the last warning
+  TimePoint nextUnparsedWarning_{};
   std::unique_ptr<Source> source_;  // last: its thread raises our signal
 };
 

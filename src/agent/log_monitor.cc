@@ -29,7 +29,7 @@ LogMonitor::LogMonitor(fault::LogMonitorConfig config, TimePoint start, fault::M
 
 std::vector<Problem> LogMonitor::onRecord(const fault::Record& record) {
   std::vector<Problem> problems;
-  if (record.text.empty() || record.time < start_) {
+  if (record.time < start_) {
     return problems;
   }
   for (const fault::Matcher::Match& match : matcher_.push(record)) {

@@ -80,10 +80,30 @@ TEST(LogMonitorTest, KeepsRecordsFromTheStartOn) {
   }
 }
 
-TEST(LogMonitorTest, EmptyAndTooOldRecordsDoNotEnterTheWindow) {
+TEST(LogMonitorTest, KeepsWhatIsNotOlderThanTheLookbackAndTheBoot) {
+  struct Case {
+    Duration uptime, lookback;
+    std::vector<Duration> records;
+    std::vector<Duration> kept;
+  };
+  for (const Case& c : {Case{0s, 0s, {0s, 1s, 2s}, {0s, 1s, 2s}},
+                        {0s, 0s, {-1s, 0s, 1s}, {0s, 1s}},
+                        {2s, 1s, {-2s, -1s, 0s}, {-1s, 0s}},
+                        {1s, 3s, {-3s, -2s, -1s, 0s}, {-1s, 0s}}}) {
+    LogMonitor monitor = monitorOf(kMonitorConfig, startTime(kMonitorNow, c.uptime, c.lookback, 0s));
+    std::vector<Duration> kept;
+    for (const Duration offset : c.records) {
+      if (!monitor.onRecord(recordAt(kMonitorNow + offset, "x DMA_ERROR y")).empty()) {
+        kept.push_back(offset);
+      }
+    }
+    EXPECT_EQ(kept, c.kept) << formatDuration(c.uptime) << " " << formatDuration(c.lookback);
+  }
+}
+
+TEST(LogMonitorTest, TooOldRecordsDoNotEnterTheWindow) {
   LogMonitor monitor = monitorOf(kMonitorConfig, kMonitorNow);
   monitor.onRecord(recordAt(kMonitorNow, "first"));
-  monitor.onRecord(recordAt(kMonitorNow, ""));
   monitor.onRecord(recordAt(kMonitorNow - 1s, "between"));
   EXPECT_EQ(monitor.onRecord(recordAt(kMonitorNow, "second")).size(), 1u);
 }
@@ -95,6 +115,59 @@ TEST(LogMonitorTest, NamesItsConditionsAndReasons) {
   ASSERT_EQ(monitor.reasons().size(), 2u);
   EXPECT_EQ(monitor.reasons()[0].condition, "");
   EXPECT_EQ(monitor.reasons()[1].clearOn, fault::ClearOn::kInstance);
+}
+
+// A condition that was True at 500 s for its first reason, and two lines at 1000 s and 2000 s.
+class MonitorAndStateTest : public ::testing::Test {
+ protected:
+  static constexpr char kTwoLines[] = R"json({"source": "m", "bufferSize": 2,
+    "conditions": [{"type": "A", "reason": "fine", "message": "a"}, {"type": "B", "reason": "fine", "message": "b"}],
+    "rules": [{"type": "permanent", "condition": "A", "reason": "initial reason", "pattern": "before"},
+              {"type": "%s", "condition": "A", "reason": "%s", "pattern": "line1\nline2"}]})json";
+
+  void play(const std::string& type, const std::string& reason) {
+    std::string config = kTwoLines;
+    for (const std::string& word : {type, reason}) {
+      config.replace(config.find("%s"), 2, word);
+    }
+    LogMonitor monitor = monitorOf(config);
+    state.emplace(monitor.conditions(), monitor.reasons(), Machine{}, TimePoint{});
+    monitor.take(recordAt(TimePoint(500s), "before"), *state);
+    state->takeEvents();
+    monitor.take(recordAt(TimePoint(1000s), "line1"), *state);
+    monitor.take(recordAt(TimePoint(2000s), "line2"), *state);
+    events = state->takeEvents();
+  }
+  api::Condition a() const { return state->conditions().at(0); }
+
+  std::optional<NodeState> state;
+  std::deque<NodeEvent> events;
+};
+
+TEST_F(MonitorAndStateTest, ANewReasonIsAChangeAtTheTimeOfTheFirstLine) {
+  play("permanent", "test reason");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].reason, "test reason");
+  EXPECT_TRUE(events[0].warning);
+  EXPECT_EQ(a().lastTransition, TimePoint(1000s));
+  EXPECT_EQ(a().message, "line1\nline2");
+  EXPECT_EQ(state->conditions().at(1).status, "False");
+}
+
+TEST_F(MonitorAndStateTest, TheSameReasonIsNone) {
+  play("permanent", "initial reason");
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(a().lastTransition, TimePoint(500s));
+  EXPECT_EQ(a().message, "before");
+}
+
+TEST_F(MonitorAndStateTest, ATemporaryProblemLeavesConditionsAlone) {
+  play("temporary", "test reason");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(events[0].warning);
+  EXPECT_EQ(events[0].message, "line1\nline2");
+  EXPECT_EQ(a().reason, "initial reason");
+  EXPECT_EQ(a().lastTransition, TimePoint(500s));
 }
 
 }  // namespace

@@ -126,7 +126,9 @@ void NodePublisher::publish(TimePoint now, NodeState& state) {
   if (failures_ > 0) {
     logInfo("the node's conditions are published again", {{"node", settings_.nodeName}});
   }
-  uid_ = findString(*node, "metadata", "uid");
+  if (const std::string uid = findString(*node, "metadata", "uid"); !uid.empty()) {
+    uid_ = uid;
+  }
   state.noteCordon(*node);
   failures_ = 0;
   retryAt_ = now;
@@ -153,6 +155,7 @@ void NodePublisher::queueEvents(TimePoint now, NodeState& state) {
     }
     const bool allowed = eventBudget(event).take(now, Duration{}) == Duration{};
     if (allowed && events_.size() < kMaxQueuedEvents) {
+      event.time = event.time == TimePoint{} ? now : event.time;
       events_.push_back(std::move(event));
     } else {
       metrics_.count("mainstay_agent_events_dropped_total",
@@ -175,8 +178,8 @@ void NodePublisher::sendEvent(TimePoint now) {
           .try_emplace(event.source, api_, event.source, settings_.nodeName, kube::FloodControl::kCaller)
           .first->second;
   const kube::EventSubject subject{"v1", "Node", settings_.eventNamespace, settings_.nodeName, uid_};
-  const Result<> sent =
-      recorder.record(subject, event.warning ? "Warning" : "Normal", event.reason, event.message, now);
+  const Result<> sent = recorder.record(subject, event.warning ? "Warning" : "Normal", event.reason,
+                                        event.message, now, event.time);
   if (!sent && sent.error().isRetryable() && ++eventTries_ < kEventTries) {
     eventRetryAt_ = now + kEventRetry;
     return;

@@ -222,9 +222,13 @@ TEST_F(NodePublisherTest, ANodeThatWasMadeAnewGetsItsConditionsBack) {
   api.node.get_object()["metadata"].get_object()["uid"] = "uid-2";
   run(kBegin + 6min);
   EXPECT_EQ(findString(api.condition("NeuronHealth"), "status"), "True");
+  api.node.get_object()["metadata"].get_object().erase("uid");
+  report("Hbm");
+  run(kBegin + 6min);
   reportTemporary(1);
   run(kBegin + 6min);
-  EXPECT_EQ(findString(api.events.back(), "involvedObject", "uid"), "uid-2");
+  EXPECT_EQ(findString(api.events.back(), "involvedObject", "uid"), "uid-2")
+      << "an answer without one tells nothing";
 }
 
 }  // namespace

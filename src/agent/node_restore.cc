@@ -43,7 +43,7 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
     addEvent({kAgentSource, true, "FindingsUnreadable",
               std::string("the annotation ") + api::kFindingsAnnotation +
                   " is not as this agent wrote it, and is written anew: " + findings.error().toString(),
-              ""});
+              "", now});
     findings.emplace();
   }
   for (Held& held : conditions_) {
@@ -72,12 +72,15 @@ void NodeState::markOwners(const Json& node) {
       continue;
     }
     held.owner = owner->second.empty() ? "an unnamed field manager" : owner->second;
-    addEvent({kAgentSource, true, "ConditionOwnedByOther",
+    addEvent({kAgentSource,
+              true,
+              "ConditionOwnedByOther",
               "the node condition " + held.condition.type + " is kept by \"" + held.owner +
                   "\", so it is left alone: this agent publishes neither it nor its findings. Stop the "
                   "other writer and start the agent with --take-conditions, or remove the condition from "
                   "the agent's config",
-              ""});
+              "",
+              {}});
   }
 }
 
@@ -87,13 +90,13 @@ void NodeState::restoreCondition(Held& held, const api::Condition& old,
   if (inEvidence(old, findings)) {
     for (const fault::Finding& finding : findings) {
       if (finding.type == old.type && inEvidence(finding)) {
-        adoptFinding(finding);
+        adoptFinding(finding, finding.reason == old.reason ? old.message : "");
       }
     }
     if (!problemNow || held.condition.reason == old.reason) {
       adopt(held, old);
     }
-  } else if (!problemNow) {
+  } else if (held.told && held.condition.status == "False") {
     set(held, "False", held.spec.reason, held.spec.message, now, held.spec.source);
   }
 }
@@ -108,13 +111,15 @@ void NodeState::adopt(Held& held, const api::Condition& old) {
     metrics_.push_back({old.type, old.reason, 1});
   }
   held.condition = old;
+  held.told = true;
 }
 
-void NodeState::adoptFinding(const fault::Finding& finding) {
+void NodeState::adoptFinding(const fault::Finding& finding, const std::string& message) {
   const auto [at, isNew] = seen_.try_emplace(finding.id);
   Seen& seen = at->second;
   if (isNew) {
     seen.finding = finding;
+    seen.message = message;
   } else {
     seen.finding.first = finding.first;
     seen.finding.seq = finding.seq;
@@ -136,11 +141,18 @@ std::optional<ReasonSpec> NodeState::reasonSpec(const std::string& type, const s
   return strictest;
 }
 
+// What a check has said since the start is news; what it found before the restart is not, unless it is to stay.
+bool NodeState::isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const {
+  return spec.clearOn == fault::ClearOn::kEvidence &&
+         std::ranges::any_of(conditions_, [&](const Held& held) { return held.checks.contains(finding.id); });
+}
+
 bool NodeState::inEvidence(const fault::Finding& finding) const {
   const auto spec = reasonSpec(finding.type, finding.reason);
   const bool sameInstance = finding.instance.empty() || finding.instance == instance_;
   const bool sameBoot = finding.bootId == machine_.bootId;
-  return spec && sameInstance && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+  return spec && !isOutdated(finding, *spec) && sameInstance &&
+         (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
 }
 
 // By its findings; a condition without one (written by another program) by its time.
@@ -154,9 +166,11 @@ bool NodeState::inEvidence(const api::Condition& old, const std::vector<fault::F
       }
     }
   }
+  const bool checked = std::ranges::any_of(
+      conditions_, [&](const Held& held) { return held.condition.type == old.type && !held.checks.empty(); });
   const auto spec = reasonSpec(old.type, old.reason);
   const bool sameBoot = old.lastTransition >= machine_.booted - kBootSlack;
-  return !hasFinding && spec && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+  return !hasFinding && !checked && spec && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
 }
 
 }  // namespace mainstay::agent

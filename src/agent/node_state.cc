@@ -9,9 +9,6 @@
 namespace mainstay::agent {
 namespace {
 
-// A condition's message is made of kernel lines of up to 2 KiB each; ten of them are the default window.
-constexpr std::size_t kMaxMessage = 16u << 10;
-
 std::string changeText(const api::Condition& condition) {
   return "Node condition " + condition.type + " is now: " + condition.status +
          ", reason: " + condition.reason + ", message: " + fault::quoteLikeGo(condition.message);
@@ -24,13 +21,16 @@ NodeState::NodeState(const std::vector<ConditionSpec>& conditions, std::vector<R
     : reasons_(std::move(reasons)), machine_(std::move(machine)) {
   for (const ConditionSpec& spec : conditions) {
     if (!find(spec.type)) {
-      conditions_.push_back({spec, {spec.type, "False", spec.reason, spec.message, now, {}}, ""});
+      conditions_.push_back({spec, {spec.type, "False", spec.reason, spec.message, now, {}}, "", false});
     }
+    Held* held = find(spec.type);
+    held->told = held->told || !spec.silentAtFirst;
   }
   std::set<std::pair<std::string, std::string>> known;
   for (const ReasonSpec& reason : reasons_) {
     for (const std::string& condition : {std::string(), reason.condition}) {
-      if (reason.countsInMetrics && known.emplace(condition, reason.reason).second) {
+      if (reason.countsInMetrics && reason.countsFromStart &&
+          known.emplace(condition, reason.reason).second) {
         metrics_.push_back({condition, reason.reason, 0});
       }
     }
@@ -39,7 +39,7 @@ NodeState::NodeState(const std::vector<ConditionSpec>& conditions, std::vector<R
 
 void NodeState::report(const Problem& problem) {
   if (problem.condition.empty()) {
-    addEvent({problem.source, true, problem.reason, problem.message, ""});
+    addEvent({problem.source, true, problem.reason, problem.message, "", problem.time});
     count(problem.reason, problem.countsInMetrics);
     return;
   }
@@ -47,16 +47,16 @@ void NodeState::report(const Problem& problem) {
   if (!held) {
     return;
   }
-  const bool isNew = remember(problem);
+  const Sight sight = remember(problem);
   const bool isTrue = held->condition.status == "True";
   if (isTrue && problem.joins) {
-    if (isNew) {
+    if (sight != Sight::kAgain) {
       sayWorst(*held);
       if (problem.countsInMetrics) {
         setGauge(problem.condition, problem.reason, 1);
       }
-      count(problem.reason, problem.countsInMetrics);
     }
+    count(problem.reason, problem.countsInMetrics && sight == Sight::kFirst);
     return;
   }
   if (isTrue && held->condition.reason == problem.reason) {
@@ -74,7 +74,7 @@ void NodeState::report(const Problem& problem) {
 
 void NodeState::resolve(const std::string& type, const std::string& rule, const std::string& device,
                         TimePoint now) {
-  const auto at = seen_.find(rule + "@" + device);
+  const auto at = seen_.find(fault::findingId(rule, device));
   if (at == seen_.end() || at->second.finding.type != type) {
     return;
   }
@@ -85,14 +85,19 @@ void NodeState::resolve(const std::string& type, const std::string& rule, const 
     clear(type, now);
     return;
   }
-  const auto sameReason = [&](const auto& entry) {
-    return ofType(entry) && entry.second.finding.reason == reason;
-  };
-  if (std::ranges::none_of(seen_, sameReason)) {
-    setGauge(type, reason, 0);
-  }
+  endReason(type, reason);
   if (Held* held = find(type)) {
     sayWorst(*held);
+  }
+}
+
+// The gauge of a reason that no finding has any more.
+void NodeState::endReason(const std::string& type, const std::string& reason) {
+  const auto hasReason = [&](const auto& entry) {
+    return entry.second.finding.type == type && entry.second.finding.reason == reason;
+  };
+  if (std::ranges::none_of(seen_, hasReason)) {
+    setGauge(type, reason, 0);
   }
 }
 
@@ -116,41 +121,6 @@ void NodeState::sayWorst(Held& held) {
   }
 }
 
-void NodeState::judge(const Verdict& verdict) {
-  Held* held = find(verdict.condition);
-  if (!held) {
-    return;
-  }
-  const api::Condition old = held->condition;
-  const bool problem = verdict.status == "True";
-  const bool changed = old.status != verdict.status ||
-                       (problem && (old.reason != verdict.reason ||
-                                    (verdict.messageMatters && old.message != verdict.message)));
-  if (!changed) {
-    return;
-  }
-  std::erase_if(seen_, [&](const auto& entry) { return entry.second.finding.type == verdict.condition; });
-  if (verdict.countsInMetrics) {
-    setGauge(verdict.condition, old.reason, 0);
-    setGauge(verdict.condition, verdict.reason, problem ? 1 : 0);
-    count(verdict.reason, problem);
-  }
-  if (problem) {
-    Problem found;
-    found.condition = verdict.condition;
-    found.reason = verdict.reason;
-    found.line = verdict.message;
-    found.message = verdict.message;
-    found.time = verdict.time;
-    found.rule = verdict.rule;
-    found.faultClass = verdict.faultClass;
-    found.device = verdict.device;
-    found.action = verdict.action;
-    remember(found);
-  }
-  set(*held, verdict.status, verdict.reason, verdict.message, verdict.time, verdict.source);
-}
-
 void NodeState::clear(const std::string& type, TimePoint now) {
   Held* held = find(type);
   if (!held || held->condition.status != "True") {
@@ -163,21 +133,29 @@ void NodeState::clear(const std::string& type, TimePoint now) {
     }
   }
   std::erase_if(seen_, [&](const auto& entry) { return entry.second.finding.type == type; });
+  held->checks.clear();
   set(*held, "False", held->spec.reason, held->spec.message, now, held->spec.source);
 }
 
 void NodeState::set(Held& held, const std::string& status, const std::string& reason,
                     const std::string& message, TimePoint time, const std::string& source) {
+  held.told = true;
   held.condition.status = status;
   held.condition.reason = reason;
   held.condition.message = std::string(fault::cutUtf8(message, kMaxMessage));
   held.condition.lastTransition = time;
-  addEvent({source, status == "True", reason, changeText(held.condition), held.condition.type});
+  tellChange(held, source, time);
+}
+
+void NodeState::tellChange(const Held& held, const std::string& source, TimePoint time) {
+  const api::Condition& condition = held.condition;
+  addEvent(
+      {source, condition.status == "True", condition.reason, changeText(condition), condition.type, time});
   ++revision_;
 }
 
-bool NodeState::remember(const Problem& problem) {
-  const std::string id = problem.rule + "@" + problem.device;
+NodeState::Sight NodeState::remember(const Problem& problem) {
+  const std::string id = fault::findingId(problem.rule, problem.device);
   const auto [at, isNew] = seen_.try_emplace(id);
   fault::Finding& finding = at->second.finding;
   if (!isNew) {
@@ -185,7 +163,7 @@ bool NodeState::remember(const Problem& problem) {
     finding.count += readAgain ? 0 : 1;
     finding.last = std::max(finding.last, problem.time);
     refreshes_ += readAgain ? 0 : 1;
-    return false;
+    return problem.joins && revise(at->second, problem) ? Sight::kChanged : Sight::kAgain;
   }
   finding.id = id;
   finding.type = problem.condition;
@@ -203,6 +181,23 @@ bool NodeState::remember(const Problem& problem) {
   at->second.message = std::string(fault::cutUtf8(problem.message, kMaxMessage));
   ++revision_;
   dropOldestFinding();
+  return Sight::kFirst;
+}
+
+// What is known of it now, where a finding says more than when it was first seen. True when something changed.
+bool NodeState::revise(Seen& seen, const Problem& problem) {
+  fault::Finding& finding = seen.finding;
+  if (finding.action == problem.action && finding.reason == problem.reason &&
+      seen.message == problem.message) {
+    return false;
+  }
+  finding.action = problem.action;
+  const std::string old = std::exchange(finding.reason, problem.reason);
+  if (old != finding.reason) {
+    endReason(finding.type, old);
+  }
+  seen.message = std::string(fault::cutUtf8(problem.message, kMaxMessage));
+  ++revision_;
   return true;
 }
 
@@ -242,7 +237,7 @@ Json NodeState::patch(TimePoint now) const {
   JsonArray conditions;
   std::vector<fault::Finding> findings;
   for (const Held& held : conditions_) {
-    if (!held.owner.empty()) {
+    if (!held.owner.empty() || !held.told) {
       continue;
     }
     JsonObject condition{{"type", held.condition.type},
@@ -271,7 +266,9 @@ Json NodeState::patch(TimePoint now) const {
 std::vector<api::Condition> NodeState::conditions() const {
   std::vector<api::Condition> all;
   for (const Held& held : conditions_) {
-    all.push_back(held.condition);
+    if (held.told) {
+      all.push_back(held.condition);
+    }
   }
   return all;
 }

@@ -22,6 +22,7 @@ struct NodeEvent {
   std::string reason;
   std::string message;
   std::string condition;  // the type whose change it tells; "" = none
+  TimePoint time{};       // when it happened; {} = when it is taken
 };
 
 // One step of problem_counter (add `value`) or problem_gauge (set to `value`).
@@ -50,7 +51,8 @@ class NodeState {
   // One finding is over, by evidence: the condition says the worst of those that are left; without any it is back to
   // no problem.
   void resolve(const std::string& type, const std::string& rule, const std::string& device, TimePoint now);
-  // What a check says; an Event when status or reason change, as node-problem-detector's custom plugins do.
+  // What a check says. The condition is True while any check or finding says so, else Unknown while any check cannot
+  // tell, else False. An Event tells each change, and each problem that is new, whose words the condition then says.
   void judge(const Verdict& verdict);
   // Something worth telling that is no problem of a condition.
   void tell(NodeEvent event) { addEvent(std::move(event)); }
@@ -82,12 +84,21 @@ class NodeState {
   std::vector<MetricStep> takeMetrics();
 
   static constexpr std::size_t kMaxEvents = 1000;  // as client-go's queue
+  // Bytes of a condition's message: kernel lines of up to 2 KiB each, ten of which are the default window.
+  static constexpr std::size_t kMaxMessage = 16u << 10;
 
  private:
+  struct LastWord {
+    std::string status;  // "" = none
+    std::string reason;
+    std::string message;
+  };
   struct Held {
     ConditionSpec spec;
     api::Condition condition;
-    std::string owner;  // the field manager that owns it; "" = we do
+    std::string owner;                            // the field manager that owns it; "" = we do
+    bool told = true;                             // something may be published of it
+    std::map<std::string, LastWord> checks = {};  // what each said last, by its finding's id
   };
   struct Seen {
     fault::Finding finding;
@@ -99,18 +110,31 @@ class NodeState {
   Held* find(const std::string& type);
   void set(Held& held, const std::string& status, const std::string& reason, const std::string& message,
            TimePoint time, const std::string& source);
-  bool remember(const Problem& problem);  // true: seen for the first time
+  enum class Sight { kFirst, kChanged, kAgain };
+  Sight remember(const Problem& problem);
+  bool revise(Seen& seen, const Problem& problem);
+  void endReason(const std::string& type, const std::string& reason);
   void sayWorst(Held& held);
+  void tellChange(const Held& held, const std::string& source, TimePoint time);
   void setGauge(const std::string& type, const std::string& reason, double value);
   void dropOldestFinding();
   void addEvent(NodeEvent event);
   void count(const std::string& reason, bool countsInMetrics);
 
+  // Checks (node_checks.cc).
+  LastWord lastWord(const Held& held, const std::string& id) const;
+  void takeProblem(Held& held, const Verdict& verdict);
+  void takeNoProblem(Held& held, const Verdict& verdict, const LastWord& before);
+  void sayOthers(Held& held, const Verdict& verdict, const LastWord& before);
+  bool somebodySaysTrue(const Held& held) const;
+  bool somebodySays(const Held& held, const std::string& reason) const;
+
   // Restoring (node_restore.cc).
   void restoreCondition(Held& held, const api::Condition& old, const std::vector<fault::Finding>& findings,
                         TimePoint now);
   void adopt(Held& held, const api::Condition& old);
-  void adoptFinding(const fault::Finding& finding);
+  void adoptFinding(const fault::Finding& finding, const std::string& message);
+  bool isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const;
   std::optional<ReasonSpec> reasonSpec(const std::string& type, const std::string& reason) const;
   bool inEvidence(const fault::Finding& finding) const;
   bool inEvidence(const api::Condition& old, const std::vector<fault::Finding>& findings) const;

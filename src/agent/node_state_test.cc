@@ -176,6 +176,14 @@ TEST(NodeStateTest, CountersAndGaugesAreThoseOfNodeProblemDetector) {
   EXPECT_EQ(series["NeuronHealth/Dma"], 0);
   EXPECT_EQ(series["NeuronHealth/Hbm"], 1);
   EXPECT_EQ(series["KernelDeadlock/DockerHung"], 1);
+  state.clear("NeuronHealth", kStart);
+  series.take(state);
+  EXPECT_EQ(series["NeuronHealth/Hbm"], 0);
+  EXPECT_EQ(series["KernelDeadlock/DockerHung"], 1);
+  state.report(permanent("NeuronHealth", "Dma", kStart));
+  series.take(state);
+  EXPECT_EQ(series["NeuronHealth/Dma"], 1);
+  EXPECT_EQ(series["Dma"], 2);
 }
 
 TEST(NodeStateTest, AConfigWithoutMetricsMakesNone) {
@@ -236,6 +244,29 @@ TEST(NodeStateTest, AConditionHoldsUntilTheLastOfItsFindingsIsOver) {
   series.take(state);
   EXPECT_EQ(series["NeuronHealth/Dma"], 0);
   EXPECT_EQ(series["NeuronHealth/Hbm"], 0);
+}
+
+TEST(NodeStateTest, AFindingThatLaterSaysMoreChangesWhatItsConditionSays) {
+  NodeState state = freshState();
+  Problem dma = joining("Dma", kStart + 1s, "1", fault::RepairAction::kReset);
+  state.report(dma);
+  const auto revision = state.revision();
+  state.report(dma);
+  EXPECT_EQ(state.revision(), revision) << "the same again is only counted";
+  dma.reason = "DmaForGood";
+  dma.action = fault::RepairAction::kReplace;
+  state.report(dma);
+  EXPECT_GT(state.revision(), revision);
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").reason, "DmaForGood");
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").lastTransition, kStart + 1s);
+  const auto findings = publishedFindings(state);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].action, fault::RepairAction::kReplace);
+  EXPECT_EQ(findings[0].count, 3u);
+  Series series;
+  series.take(state);
+  EXPECT_EQ(series["NeuronHealth/Dma"], 0);
+  EXPECT_EQ(series["NeuronHealth/DmaForGood"], 1);
 }
 
 TEST(NodeStateTest, AVerdictIsAStateAndOnlyItsChangeIsTold) {

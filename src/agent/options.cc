@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/tls_flags.h"
+
 namespace mainstay::agent {
 namespace {
 
@@ -96,9 +98,12 @@ Result<kube::Config> overriddenConfig(const Override& choice, const Environment&
 void addFlags(Flags& flags, Options& options) {
   flags.add("config.system-log-monitor", options.systemLogMonitors, "config files of log monitors")
       .add("system-log-monitors", options.oldSystemLogMonitors, "deprecated: --config.system-log-monitor")
-      .add("config.custom-plugin-monitor", options.customPluginMonitors, "not in this release")
-      .add("custom-plugin-monitors", options.oldCustomPluginMonitors, "not in this release")
-      .add("config.system-stats-monitor", options.systemStatsMonitors, "not in this release")
+      .add("config.custom-plugin-monitor", options.customPluginMonitors,
+           "config files of custom-plugin monitors")
+      .add("custom-plugin-monitors", options.oldCustomPluginMonitors,
+           "deprecated: --config.custom-plugin-monitor")
+      .add("config.system-stats-monitor", options.systemStatsMonitors,
+           "config files of system stats monitors")
       .add("enable-k8s-exporter", options.enableK8sExporter, "report to the Kubernetes API")
       .add("event-namespace", options.eventNamespace, "namespace of Events; empty: default")
       .add("apiserver-override", options.apiserverOverride,
@@ -114,15 +119,19 @@ void addFlags(Flags& flags, Options& options) {
       .add("kube-api-qps", options.kubeApiQps, "requests per second to the API server")
       .add("kube-api-burst", options.kubeApiBurst, "requests at once to the API server")
       .add("hostname-override", options.hostnameOverride, "node name; else NODE_NAME, else the host name")
-      .add("address", options.address, "address of the status server (/healthz, /conditions)")
+      .add("address", options.address, "address of the status server (/healthz, /readyz, /conditions)")
       .add("port", options.port, "its port; <= 0 switches it off")
-      .add("prometheus-address", options.prometheusAddress, "address of the metrics server (/metrics)")
+      .add("prometheus-address", options.prometheusAddress,
+           "address of the metrics server (/metrics, /healthz, /readyz)")
       .add("prometheus-port", options.prometheusPort, "its port; <= 0 switches it off")
       .addHidden("exporter.stackdriver", options.stackdriver)
       .add("v", options.verbosity, "accepted without effect, see --log-level")
       .addHidden("vmodule", options.vmodule)
       .add("logtostderr", options.logtostderr, "accepted without effect: the log goes to standard error")
       .add("kubeconfig", options.kubeconfig, "how to reach the API server, instead of the cluster we run in")
+      .add("rule-packs", options.rulePacks,
+           "our own rules for the kernel log: shipped, the name of one pack, or files; later ones are laid "
+           "over earlier")
       .add("kmsg-path", options.kmsgPath, "the kernel log: a device, or the socket of a stand-in")
       .add("boot-id-path", options.bootIdPath, "file that holds the id of this boot")
       .add("probes", options.probes, "probes of devices to run: names, or all; help lists what each finds")
@@ -131,15 +140,12 @@ void addFlags(Flags& flags, Options& options) {
       .add("nvml-program", options.nvmlProgram, "the child in which the probe nvidia asks the NVIDIA driver")
       .add("take-conditions", options.takeConditions,
            "also write conditions that another field manager owns, such as a node-problem-detector before us")
-      .add("tls-cert-file", options.tls.certificate,
-           "certificate (PEM, with its chain) of the status and the metrics server, read again when it "
-           "changes; "
-           "empty: plain text")
-      .add("tls-private-key-file", options.tls.key, "its private key (PEM)")
-      .add("tls-client-ca-file", options.tls.clientCa,
-           "certificate authority (PEM) whose clients may read the metrics; empty: everybody")
+      .add("npd-stats-compatibility", options.npdStatsCompatibility,
+           "counters of system stats monitors with node-problem-detector's values: sums of all samples, and "
+           "ticks for seconds")
       .addChoice("log-format", options.logFormat, {"logfmt", "json"}, "form of the log")
       .addChoice("log-level", options.logLevel, {"debug", "info", "warning", "error"}, "least level logged");
+  addTlsFlags(flags, options.tls, "the status and the metrics server", "may read the metrics");
 }
 
 Result<> checkOptions(const Options& options) {
@@ -147,19 +153,22 @@ Result<> checkOptions(const Options& options) {
     return wrong(
         "--system-log-monitors is the deprecated name of --config.system-log-monitor: give only one of them");
   }
-  if (!options.customPluginMonitors.empty() || !options.oldCustomPluginMonitors.empty() ||
-      !options.systemStatsMonitors.empty()) {
+  if (!options.customPluginMonitors.empty() && !options.oldCustomPluginMonitors.empty()) {
     return wrong(
-        "custom plugin monitors and system stats monitors are not in this release: leave "
-        "--config.custom-plugin-monitor and --config.system-stats-monitor out");
+        "--custom-plugin-monitors is the deprecated name of --config.custom-plugin-monitor: give only one of "
+        "them");
   }
   if (!options.stackdriver.empty()) {
     return wrong("--exporter.stackdriver: the Stackdriver exporter is not in this release");
   }
-  if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty() && options.probes.empty()) {
+  if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty() &&
+      options.systemStatsMonitors.empty() && options.rulePacks.empty() &&
+      options.customPluginMonitors.empty() && options.oldCustomPluginMonitors.empty() &&
+      options.probes.empty()) {
     return wrong(
-        "no monitor is configured: name a rule file with --config.system-log-monitor=FILE, for example "
-        "rules/neuron/kernel-monitor.json, or probes with --probes");
+        "no monitor is configured: use our rules with --rule-packs=shipped, or name a rule file with "
+        "--config.system-log-monitor=FILE, for example rules/neuron/kernel-monitor.json, or a file of checks "
+        "with --config.custom-plugin-monitor=FILE, or name probes with --probes");
   }
   if (!options.enableK8sExporter && options.prometheusPort <= 0) {
     return wrong(
@@ -169,9 +178,7 @@ Result<> checkOptions(const Options& options) {
   if (!options.kubeconfig.empty() && !options.apiserverOverride.empty()) {
     return wrong("--kubeconfig and --apiserver-override both name the API server: give only one of them");
   }
-  if (options.tls.certificate.empty() && !(options.tls.key.empty() && options.tls.clientCa.empty())) {
-    return wrong("--tls-private-key-file and --tls-client-ca-file need --tls-cert-file");
-  }
+  MAINSTAY_TRY(checkTlsFiles(options.tls));
   if (options.heartbeatPeriod < std::chrono::seconds(1)) {
     return wrong("--k8s-exporter-heartbeat-period must be at least 1s");
   }

@@ -42,6 +42,7 @@ struct Options {
   bool logtostderr = true;
   // Ours.
   std::string kubeconfig;
+  std::vector<std::string> rulePacks;  // "shipped", names of ours, files
   std::string kmsgPath = "/dev/kmsg";
   std::string bootIdPath = "/proc/sys/kernel/random/boot_id";
   std::vector<std::string> probes;
@@ -49,6 +50,7 @@ struct Options {
   std::string hostRoot = "/";
   std::string nvmlProgram = "mainstay-nvml";
   bool takeConditions = false;
+  bool npdStatsCompatibility = false;
   TlsFiles tls;  // of both servers; the client CA is the metrics server's only: the kubelet probes without
   std::string logFormat = "logfmt";
   std::string logLevel = "info";

@@ -33,6 +33,50 @@ TEST(AgentOptionsTest, TakesTheCommandLineOfNodeProblemDetectorsDaemonSet) {
   EXPECT_FALSE(options.writeEvents);
   EXPECT_TRUE(checkOptions(options));
   EXPECT_TRUE(checkOptions(parsed({"--system-log-monitors=/config/a.json"})));
+  EXPECT_TRUE(checkOptions(parsed({"--config.system-stats-monitor=/config/a.json"})));
+  EXPECT_TRUE(checkOptions(parsed({"--config.custom-plugin-monitor=/config/a.json"})));
+  EXPECT_TRUE(checkOptions(parsed({"--custom-plugin-monitors=/config/a.json"})));
+}
+
+// Every flag that node-problem-detector registers, with its default where it has one.
+TEST(AgentOptionsTest, TakesEveryFlagOfNodeProblemDetector) {
+  parsed({"--config.system-log-monitor=a",
+          "--config.custom-plugin-monitor=a",
+          "--config.system-stats-monitor=a",
+          "--system-log-monitors=a",
+          "--custom-plugin-monitors=a",
+          "--enable-k8s-exporter=true",
+          "--event-namespace=",
+          "--apiserver-override=",
+          "--apiserver-wait-timeout=5m0s",
+          "--apiserver-wait-interval=5s",
+          "--k8s-exporter-heartbeat-period=5m0s",
+          "--k8s-exporter-write-events=true",
+          "--k8s-exporter-update-node-conditions=true",
+          "--kube-api-qps=500",
+          "--kube-api-burst=500",
+          "--hostname-override=",
+          "--address=127.0.0.1",
+          "--port=20256",
+          "--prometheus-address=127.0.0.1",
+          "--prometheus-port=20257",
+          "--exporter.stackdriver=",
+          "--version=false",
+          "--v=0",
+          "--vmodule=a=1",
+          "--logtostderr=true"});
+  const Options defaults = parsed({});
+  EXPECT_TRUE(defaults.enableK8sExporter);
+  EXPECT_EQ(defaults.apiserverWaitTimeout, 5min);
+  EXPECT_EQ(defaults.apiserverWaitInterval, 5s);
+  EXPECT_EQ(defaults.heartbeatPeriod, 5min);
+  EXPECT_TRUE(defaults.writeEvents);
+  EXPECT_TRUE(defaults.updateNodeConditions);
+  EXPECT_EQ(defaults.kubeApiQps, 500);
+  EXPECT_EQ(defaults.kubeApiBurst, 500);
+  EXPECT_EQ(defaults.port, 20256);
+  EXPECT_EQ(defaults.prometheusAddress, "127.0.0.1");
+  EXPECT_EQ(defaults.prometheusPort, 20257);
 }
 
 TEST(AgentOptionsTest, SaysWhatContradictsItselfOrIsMissing) {
@@ -42,8 +86,10 @@ TEST(AgentOptionsTest, SaysWhatContradictsItselfOrIsMissing) {
   EXPECT_NE(complaint({"--config.system-log-monitor=a", "--enable-k8s-exporter=false", "--prometheus-port=0"})
                 .find("no exporter is on"),
             std::string::npos);
-  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--config.custom-plugin-monitor=b"})
-                .find("not in this release"),
+  EXPECT_NE(complaint({"--config.custom-plugin-monitor=a", "--custom-plugin-monitors=b"}).find("deprecated"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--exporter.stackdriver=b"})
+                .find("the Stackdriver exporter is not in this release"),
             std::string::npos);
   EXPECT_NE(complaint({"--config.system-log-monitor=a", "--kubeconfig=k", "--apiserver-override=http://x"})
                 .find("only one of them"),

@@ -30,7 +30,7 @@ struct Problem {
   std::uint64_t seq = 0;
 };
 
-// What a check (a plugin) says of a condition: not an occurrence but a state.
+// What a check (a plugin) says of a condition: not an occurrence but a state, told again at every run.
 struct Verdict {
   std::string source;
   std::string condition;
@@ -39,8 +39,10 @@ struct Verdict {
   std::string message;
   TimePoint time{};
   bool countsInMetrics = true;
-  // True with the same reason and another message is a change, too.
+  // True with another message is a change, too.
   bool messageMatters = false;
+  // Without kEvidence, a problem once found stays: what the check says later does not clear it.
+  fault::ClearOn clearOn = fault::ClearOn::kEvidence;
   // What the finding is made of, while it is True.
   std::string rule;
   std::string faultClass;
@@ -54,14 +56,17 @@ struct ConditionSpec {
   std::string type;
   std::string reason;
   std::string message;
+  bool silentAtFirst = false;  // nothing is published of it before somebody has spoken
 };
 
-// A reason that may be reported: its series exist, at zero, from the start.
+// A reason that may be reported.
 struct ReasonSpec {
   std::string condition;  // "" = temporary
   std::string reason;
   fault::ClearOn clearOn = fault::ClearOn::kBoot;
   bool countsInMetrics = true;
+  // Its series exist, at zero, before it is seen; not for the hundreds of reasons of a table of codes.
+  bool countsFromStart = true;
 };
 
 }  // namespace mainstay::agent

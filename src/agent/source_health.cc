@@ -30,6 +30,10 @@ Problem degraded(const std::string& reason, const std::string& device, std::stri
   return problem;
 }
 
+void mended(const std::string& reason, const std::string& device, TimePoint now, NodeState& state) {
+  state.resolve(kMonitorDegraded, ruleOf(reason), device, now);
+}
+
 std::vector<ReasonSpec> SourceHealth::reasons() const {
   return {{kMonitorDegraded, unreadable(), fault::ClearOn::kEvidence, true},
           {kMonitorDegraded, recordsLost(), fault::ClearOn::kEvidence, true}};
@@ -57,7 +61,7 @@ void SourceHealth::onBlind(const SourceBlind& blind, TimePoint now, NodeState& s
 void SourceHealth::onReading(TimePoint now, NodeState& state) {
   if (blind_) {
     blind_ = false;
-    state.resolve(kMonitorDegraded, ruleOf(unreadable()), name_.source, now);
+    mended(unreadable(), name_.source, now, state);
   }
 }
 
@@ -65,7 +69,7 @@ TimePoint SourceHealth::step(TimePoint now, NodeState& state) {
   if (lossShownUntil_ && now >= *lossShownUntil_) {
     lossShownUntil_.reset();
     lost_ = 0;
-    state.resolve(kMonitorDegraded, ruleOf(recordsLost()), name_.source, now);
+    mended(recordsLost(), name_.source, now, state);
   }
   return lossShownUntil_.value_or(kNever);
 }

@@ -15,6 +15,8 @@ inline constexpr char kMonitorDegraded[] = "MonitorDegraded";
 ConditionSpec monitorDegraded();
 // A finding of it; `device` names the source.
 Problem degraded(const std::string& reason, const std::string& device, std::string message, TimePoint now);
+// That finding is over.
+void mended(const std::string& reason, const std::string& device, TimePoint now, NodeState& state);
 
 // How a source is called in findings, metrics and words.
 struct SourceName {

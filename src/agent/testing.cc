@@ -6,6 +6,36 @@
 
 namespace mainstay::agent::testing {
 
+std::vector<std::string> wordsOf(const std::vector<SourceNews>& news) {
+  std::vector<std::string> words;
+  for (const SourceNews& one : news) {
+    if (const auto* record = std::get_if<fault::Record>(&one)) {
+      words.push_back(record->text);
+    } else if (const auto* lost = std::get_if<RecordsLost>(&one)) {
+      words.push_back("lost " + std::to_string(lost->count));
+    } else if (const auto* unparsed = std::get_if<LinesUnparsed>(&one)) {
+      words.push_back("unparsed " + std::to_string(unparsed->count));
+    } else {
+      words.push_back(std::holds_alternative<SourceBlind>(one) ? "blind" : "reading");
+    }
+  }
+  return words;
+}
+
+std::string explanationIn(const std::vector<SourceNews>& news) {
+  std::string text;
+  for (const SourceNews& one : news) {
+    if (const auto* lost = std::get_if<RecordsLost>(&one)) {
+      text = lost->what;
+    } else if (const auto* unparsed = std::get_if<LinesUnparsed>(&one)) {
+      text = unparsed->example;
+    } else if (const auto* blind = std::get_if<SourceBlind>(&one)) {
+      text = blind->why;
+    }
+  }
+  return text;
+}
+
 class FakeKernelLog::Log final : public KernelLog {
  public:
   explicit Log(FakeKernelLog& owner) : owner_(owner), at_(owner.gone_) {}
@@ -56,6 +86,46 @@ OpenKernelLog FakeKernelLog::opener() {
     }
     ++opened_;
     return std::make_unique<Log>(*this);
+  };
+}
+
+class FakeJournal::Open final : public Journal {
+ public:
+  Open(FakeJournal& owner, std::size_t at) : owner_(owner), at_(at) {}
+
+  Result<std::optional<JournalEntry>> next() override {
+    if (owner_.failing_) {
+      Error error = *std::exchange(owner_.failing_, std::nullopt);
+      return fail(std::move(error));
+    }
+    return at_ < owner_.entries_.size() ? std::optional(owner_.entries_[at_++]) : std::nullopt;
+  }
+  int descriptor() const override { return owner_.notices_ ? kDescriptor : -1; }
+
+ private:
+  FakeJournal& owner_;
+  std::size_t at_;
+};
+
+void FakeJournal::write(TimePoint time, const std::string& message) {
+  JournalEntry entry;
+  entry.time = time;
+  entry.message = message;
+  entry.cursor = std::to_string(entries_.size());
+  entries_.push_back(std::move(entry));
+}
+
+OpenJournal FakeJournal::opener() {
+  return [this](TimePoint since, const std::string& cursor) -> Result<std::unique_ptr<Journal>> {
+    if (refused_) {
+      return fail(*refused_);
+    }
+    ++opened_;
+    const auto first = std::ranges::find_if(entries_, [&](const JournalEntry& entry) {
+      return cursor.empty() ? entry.time >= since : entry.cursor == cursor;
+    });
+    const auto at = static_cast<std::size_t>(first - entries_.begin());
+    return std::make_unique<Open>(*this, cursor.empty() ? at : at + 1);
   };
 }
 

@@ -1,4 +1,4 @@
-// Stand-ins for tests of the agent: a kernel log in memory, and an API server that knows one node.
+// Stand-ins for tests of the agent: a kernel log and a journal in memory, and an API server that knows one node.
 #pragma once
 
 #include <deque>
@@ -7,10 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "agent/sources/journal.h"
 #include "agent/sources/kernel_log.h"
+#include "agent/sources/source.h"
 #include "kube/api.h"
 
 namespace mainstay::agent::testing {
+
+// What a source said, one word each: the text of a record, "lost 3", "unparsed 2", "blind", "reading".
+std::vector<std::string> wordsOf(const std::vector<SourceNews>& news);
+// The last explanation in it, "" when there is none.
+std::string explanationIn(const std::vector<SourceNews>& news);
 
 // A kernel log whose reads are scripted: each record, then empty. Not thread-safe.
 class FakeKernelLog {
@@ -36,6 +43,30 @@ class FakeKernelLog {
   std::optional<Error> broken_;
   std::optional<Error> refused_;
   std::uint64_t seq_ = 0;
+  int opened_ = 0;
+};
+
+// A journal of one program. Not thread-safe.
+class FakeJournal {
+ public:
+  void write(TimePoint time, const std::string& message);
+  // The next reading of an open journal fails so.
+  void failNext(Error error) { failing_ = std::move(error); }
+  // As long as it is set, opening fails.
+  void refuse(std::optional<Error> error) { refused_ = std::move(error); }
+  // Gives out no descriptor, as a system without inotify instances to spare.
+  void setNotices(bool notices) { notices_ = notices; }
+  int opened() const { return opened_; }
+  OpenJournal opener();
+
+  static constexpr int kDescriptor = 1000;  // it is never waited on
+
+ private:
+  class Open;
+  std::vector<JournalEntry> entries_;
+  std::optional<Error> failing_;
+  std::optional<Error> refused_;
+  bool notices_ = true;
   int opened_ = 0;
 };
 

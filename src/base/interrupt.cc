@@ -28,6 +28,14 @@ int waitForInterrupt() {
   return received;
 }
 
+std::optional<int> waitForInterrupt(Duration limit) {
+  const sigset_t signals = interrupts();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
+  const timespec wait{seconds.count(), std::chrono::nanoseconds(limit - seconds).count()};
+  const int received = sigtimedwait(&signals, nullptr, &wait);
+  return received > 0 ? std::optional(received) : std::nullopt;
+}
+
 bool interrupted() {
   sigset_t pending;
   sigpending(&pending);

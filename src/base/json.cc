@@ -92,6 +92,23 @@ bool allFinite(const Json& value) {
   return true;
 }
 
+// What the mistake at this place likely is, ": ..." in words; "" when it is none of the usual ones.
+std::string_view likelyMistake(std::string_view text, std::size_t at) {
+  const std::size_t last = text.substr(0, at).find_last_not_of(" \t\r\n");
+  const char before = last == std::string_view::npos ? '\0' : text[last];
+  const char here = at < text.size() ? text[at] : '\0';
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    return ": the file begins with a byte-order mark, which JSON does not have; save it as UTF-8 without one";
+  }
+  if (before == ',' && (here == '}' || here == ']')) {
+    return ": the comma in front has nothing behind it";
+  }
+  if (here == '/' || here == '#') {
+    return ": JSON has no comments";
+  }
+  return here == '\'' ? ": strings are written in double quotes" : "";
+}
+
 }  // namespace
 
 Result<Json> parseJson(std::string_view text, const std::string& file) {
@@ -109,7 +126,8 @@ Result<Json> parseJson(std::string_view text, const std::string& file) {
                                                                "invalid JSON: a number is out of range");
   }
   const SourcePlace place = placeAt(text, std::min(read, text.size()));
-  const std::string what = trailing ? "text after the end of the document" : code.message();
+  const std::string what = trailing ? "text after the end of the document"
+                                    : code.message() + std::string(likelyMistake(text, read));
   return fail(Code::kInvalidArgument, where + std::to_string(place.line) + ":" +
                                           std::to_string(place.column) + ": invalid JSON: " + what);
 }
@@ -156,7 +174,9 @@ void DecodeErrors::add(const std::string& path, const std::string& message) {
   }
   std::string line = where.empty() ? "" : where + ": ";
   line += path.empty() ? message : path + ": " + message;
-  lines_.push_back(std::move(line));
+  if (std::ranges::find(lines_, line) == lines_.end()) {  // a decoder may come by more than once
+    lines_.push_back(std::move(line));
+  }
 }
 
 Result<> DecodeErrors::result() const {
@@ -284,6 +304,10 @@ std::map<std::string, std::string> Cursor::stringMap() const {
 }
 
 void Cursor::allow(std::initializer_list<std::string_view> keys) const {
+  allow(std::span<const std::string_view>(keys.begin(), keys.size()));
+}
+
+void Cursor::allow(std::span<const std::string_view> keys) const {
   if (!value_ || !value_->is_object()) {
     return;
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,6 +115,7 @@ class Cursor {
 
   // Adds an error for each key that is not listed: "unknown field, did you mean ...?".
   void allow(std::initializer_list<std::string_view> keys) const;
+  void allow(std::span<const std::string_view> keys) const;
 
  private:
   Cursor(const Json* value, DecodeErrors* errors, std::string path)

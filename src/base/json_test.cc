@@ -21,6 +21,17 @@ TEST(JsonTest, NamesLineAndColumnOfAMistake) {
   EXPECT_THAT(parseJson(text, "rules.json").error().toString(), StartsWith("rules.json:3:1: invalid JSON: "));
 }
 
+TEST(JsonTest, NamesTheUsualMistakes) {
+  EXPECT_THAT(parseJson("{\"a\": 1,\n}").error().toString(),
+              HasSubstr("2:1: invalid JSON: syntax error: the comma"));
+  EXPECT_THAT(parseJson("[1,]").error().toString(), HasSubstr("the comma in front has nothing behind it"));
+  EXPECT_THAT(parseJson("\xEF\xBB\xBF{}").error().toString(),
+              HasSubstr("1:1: invalid JSON: syntax error: the file begins"));
+  EXPECT_THAT(parseJson("{// a\n}").error().toString(), HasSubstr("JSON has no comments"));
+  EXPECT_THAT(parseJson("{'a': 1}").error().toString(), HasSubstr("double quotes"));
+  EXPECT_THAT(parseJson("{\"a\" 1}").error().toString(), testing::EndsWith("syntax error"));
+}
+
 TEST(JsonTest, RefusesTrailingTextIncompleteAndTooDeepDocuments) {
   EXPECT_THAT(parseJson("{} x").error().toString(), HasSubstr("after the end"));
   EXPECT_FALSE(parseJson("{\"a\":"));

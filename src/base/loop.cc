@@ -21,7 +21,9 @@ void RealDriver::start(std::shared_ptr<Loop> loop) {
   Loop& ref = *loop;
   std::lock_guard lock(mutex_);
   // The thread keeps the loop alive by itself: stop() called from within a step only detaches it.
-  running_.push_back({loop, std::jthread([this, loop](std::stop_token stop) { run(*loop, stop); })});
+  const auto began = std::make_shared<std::atomic<TimePoint>>(kNever);
+  running_.push_back(
+      {loop, began, std::jthread([this, loop, began](std::stop_token stop) { run(*loop, *began, stop); })});
   pthread_setname_np(running_.back().thread.native_handle(), std::string(ref.name()).substr(0, 15).c_str());
 }
 
@@ -42,9 +44,25 @@ void RealDriver::stop(const Loop& loop) {
   }
 }
 
-void RealDriver::run(Loop& loop, std::stop_token stop) {
+std::string RealDriver::stuck(TimePoint now, Duration limit) const {
+  std::string found;
+  std::lock_guard lock(mutex_);
+  for (const Running& running : running_) {
+    const TimePoint began = *running.began;
+    if (began != kNever && now - began > limit) {
+      found += (found.empty() ? "" : "; ") + ("loop " + std::string(running.loop->name())) +
+               " has been in one step since " + formatTime(began);
+    }
+  }
+  return found;
+}
+
+void RealDriver::run(Loop& loop, std::atomic<TimePoint>& began, std::stop_token stop) {
   while (!stop.stop_requested()) {
-    const TimePoint wake = loop.step(clock_.now());
+    const TimePoint now = clock_.now();
+    began = now;
+    const TimePoint wake = loop.step(now);
+    began = kNever;
     if (!stop.stop_requested()) {
       loop.signal().waitUntil(clock_, wake, stop);
     }

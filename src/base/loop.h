@@ -2,6 +2,7 @@
 // cloud), written so that one code path runs in real and in virtual time.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,16 +48,22 @@ class RealDriver final : public Driver {
   ~RealDriver() override;
   void start(std::shared_ptr<Loop> loop) override;
   void stop(const Loop& loop) override;
+  // Why this program should be restarted: the loops that have been in one step for longer than `limit`, as a sentence;
+  // "" when there is none. Any thread may ask.
+  std::string stuck(TimePoint now, Duration limit) const;
 
  private:
+  // When the present step began; kNever between steps. Shared with the thread, which may outlive its entry.
+  using StepBegan = std::shared_ptr<std::atomic<TimePoint>>;
   struct Running {
     std::shared_ptr<Loop> loop;
+    StepBegan began;
     std::jthread thread;
   };
-  void run(Loop& loop, std::stop_token stop);
+  void run(Loop& loop, std::atomic<TimePoint>& began, std::stop_token stop);
 
   const Clock& clock_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Running> running_;  // guarded by mutex_
 };
 

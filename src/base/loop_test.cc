@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
+
 #include <condition_variable>
 #include <functional>
 
@@ -113,6 +115,29 @@ TEST(RealDriverTest, StepsWhenNotifiedAndStopsWhenAsked) {
   loop->signal().notify();
 
   EXPECT_FALSE(stepped.tryPop());
+}
+
+TEST(RealDriverTest, TellsALoopThatHangsInAStep) {
+  struct Hanging final : Loop {
+    std::latch inStep{1};
+    std::latch release{1};
+    std::string_view name() const override { return "hanging"; }
+    TimePoint step(TimePoint) override {
+      inStep.count_down();
+      release.wait();
+      return kNever;
+    }
+  };
+  const SteadyWallClock clock;
+  const auto loop = std::make_shared<Hanging>();
+  RealDriver driver(clock);
+  EXPECT_EQ(driver.stuck(clock.now(), std::chrono::minutes(1)), "");
+  driver.start(loop);
+  loop->inStep.wait();
+  EXPECT_EQ(driver.stuck(clock.now(), std::chrono::minutes(1)), "");
+  const std::string stuck = driver.stuck(clock.now() + std::chrono::minutes(2), std::chrono::minutes(1));
+  EXPECT_EQ(stuck.find("loop hanging has been in one step since "), 0u) << stuck;
+  loop->release.count_down();
 }
 
 TEST(RealDriverTest, ALoopMayStopItself) {

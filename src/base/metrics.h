@@ -16,8 +16,13 @@ class Metrics {
   ~Metrics();
   void count(const std::string& name, const std::string& help, const MetricLabels& labels, double add = 1);
   void set(const std::string& name, const std::string& help, const MetricLabels& labels, double value);
+  // A counter that somebody else keeps, such as the kernel: shown as it stands there, lower when it began
+  // anew.
+  void setTotal(const std::string& name, const std::string& help, const MetricLabels& labels, double total);
   // Seconds into buckets from 1 ms to 30 min.
   void observe(const std::string& name, const std::string& help, const MetricLabels& labels, double seconds);
+  // The series is not shown any more; nothing happens when it never was.
+  void remove(const std::string& name, const MetricLabels& labels);
   // Prometheus text exposition 0.0.4.
   std::string text() const;
 

@@ -70,13 +70,45 @@ TEST(MetricsTest, KeepsTheRestWhenOneIsImpossible) {
 
 TEST(MetricsTest, BoundsTheSeriesOfOneMetric) {
   Metrics metrics;
-  for (int i = 0; i < 2001; ++i) {
+  for (int i = 0; i < 20'001; ++i) {
     metrics.count("c", "", {{"reason", std::to_string(i)}});
   }
   metrics.count("c", "", {{"reason", "7"}});
   metrics.count("d", "", {});
-  EXPECT_THAT(metrics.text(), AllOf(HasSubstr("c{reason=\"1999\"} 1\n"), Not(HasSubstr("reason=\"2000\"")),
+  EXPECT_THAT(metrics.text(), AllOf(HasSubstr("c{reason=\"19999\"} 1\n"), Not(HasSubstr("reason=\"20000\"")),
                                     HasSubstr("c{reason=\"7\"} 2\n"), HasSubstr("\nd 1\n")));
+}
+
+TEST(MetricsTest, ShowsACounterOfTheKernelAsItStandsThere) {
+  Metrics metrics;
+  metrics.setTotal("bytes", "", {}, 253380002);
+  EXPECT_THAT(metrics.text(), HasSubstr("# TYPE bytes counter\nbytes 253380002\n"));
+  metrics.setTotal("bytes", "", {}, 253380003.5);
+  EXPECT_THAT(metrics.text(), HasSubstr("\nbytes 253380003.5\n"));
+  metrics.setTotal("bytes", "", {}, 7);  // the device was plugged in again
+  EXPECT_THAT(metrics.text(), HasSubstr("\nbytes 7\n"));
+}
+
+TEST(MetricsTest, ASeriesThatIsRemovedIsNotShownAndMayComeBack) {
+  Metrics metrics;
+  metrics.setTotal("c", "", {{"disk", "a"}}, 5);
+  metrics.setTotal("c", "", {{"disk", "b"}}, 6);
+  metrics.set("g", "", {}, 1);
+  metrics.observe("h", "", {}, 1);
+  metrics.remove("c", {{"disk", "a"}});
+  metrics.remove("c", {{"disk", "never"}});
+  metrics.remove("g", {});
+  metrics.remove("h", {});
+  metrics.remove("never", {});
+  EXPECT_EQ(metrics.text(), "# TYPE c counter\nc{disk=\"b\"} 6\n");
+  metrics.count("c", "", {{"disk", "a"}}, 1);
+  EXPECT_THAT(metrics.text(), HasSubstr("c{disk=\"a\"} 1\n"));
+}
+
+TEST(MetricsTest, ShowsAnEmptyLabelAsNodeProblemDetectorDoes) {
+  Metrics metrics;
+  metrics.set("system_os_feature", "h", {{"os_feature", "KTD"}, {"value", ""}}, 0);
+  EXPECT_THAT(metrics.text(), HasSubstr("system_os_feature{os_feature=\"KTD\",value=\"\"} 0\n"));
 }
 
 TEST(MetricsTest, CountsFromManyThreads) {

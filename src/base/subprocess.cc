@@ -251,14 +251,8 @@ Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
 }
 
 Subprocess::~Subprocess() {
-  if (!state_) {
-    return;
-  }
-  signal(SIGKILL);
-  if (wait(Deadline::after(kKillPatience))) {
+  if (watcher_.joinable() && kill(kKillPatience)) {
     watcher_.join();
-  } else {
-    watcher_.detach();
   }
 }
 
@@ -286,22 +280,31 @@ void Subprocess::signal(int number) const {
   }
 }
 
+std::optional<ExitStatus> Subprocess::kill(Duration patience) {
+  signal(SIGKILL);
+  const auto status = wait(Deadline::after(patience));
+  if (!status && watcher_.joinable()) {
+    watcher_.detach();
+  }
+  return status;
+}
+
 int Subprocess::endedDescriptor() const {
   return state_->ended.get();
 }
 
-namespace {
-
 // One stream of a child, as far as it has come.
-struct Captured {
+struct CapturedStream {
   Descriptor pipe = {};  // our end; empty when nothing more comes
   std::string text = {};
   bool truncated = false;
+  OnOutput handOn = {};  // instead of keeping it
 
-  // Takes what is in the pipe; beyond the limit it is thrown away, so that the child is never held up.
+  // Takes what is in the pipe; a child that writes faster than we read must not keep us from its deadline.
   void take(std::size_t limit) {
+    constexpr int kMostReads = 64;  // more than a pipe holds
     char buffer[16384];
-    while (pipe) {
+    for (int i = 0; pipe && i < kMostReads; ++i) {
       const ssize_t count = ::read(pipe.get(), buffer, sizeof buffer);
       if (count <= 0) {
         if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -309,15 +312,22 @@ struct Captured {
         }
         return;
       }
-      const std::size_t room = std::min(limit - text.size(), static_cast<std::size_t>(count));
-      text.append(buffer, room);
-      truncated = truncated || room < static_cast<std::size_t>(count);
+      const std::string_view piece(buffer, static_cast<std::size_t>(count));
+      if (handOn) {
+        handOn(piece);
+        continue;
+      }
+      const std::size_t room = std::min(limit - text.size(), piece.size());
+      text.append(piece.substr(0, room));
+      truncated = truncated || room < piece.size();
     }
   }
 };
 
+namespace {
+
 // The child's end; ours, which never waits, goes to `captured`.
-Result<Descriptor> openPipe(Captured& captured) {
+Result<Descriptor> openPipe(CapturedStream& captured) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return fail(systemError("making a pipe for a child's output"));
@@ -327,16 +337,52 @@ Result<Descriptor> openPipe(Captured& captured) {
   return Descriptor(ends[1]);
 }
 
-// Reads until the child has ended; a descendant that left the group may keep a pipe open for longer. False
-// at the deadline.
-bool takeUntilEnd(const Subprocess& child, const Deadline& deadline, std::size_t limit, Captured& output,
-                  Captured& errors) {
+}  // namespace
+
+struct Capture::State {
+  std::size_t limit = 0;
+  CapturedStream output = {};
+  CapturedStream errors = {};  // without a pipe: they are with the output
+  std::optional<Subprocess> child = {};
+
+  Result<> start(Command command, bool apart);
+};
+
+Result<> Capture::State::start(Command command, bool apart) {
+  MAINSTAY_ASSIGN(const Descriptor outputEnd, openPipe(output));
+  Descriptor errorEnd;
+  if (apart) {
+    MAINSTAY_ASSIGN(errorEnd, openPipe(errors));
+  }
+  command.outputFile.clear();
+  command.outputDescriptor = outputEnd.get();
+  command.errorDescriptor = apart ? errorEnd.get() : -1;
+  MAINSTAY_ASSIGN(child, Subprocess::start(command));
+  return {};
+}
+
+Capture::Capture(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Capture::Capture(Capture&&) noexcept = default;
+Capture::~Capture() = default;
+
+Result<Capture> Capture::start(Command command, Streams streams) {
+  auto state = std::make_unique<State>();
+  state->limit = streams.limit;
+  state->output.handOn = std::move(streams.onOutput);
+  MAINSTAY_TRY(state->start(std::move(command), streams.apart));
+  return Capture(std::move(state));
+}
+
+bool Capture::wait(const Deadline& deadline) {
+  CapturedStream& output = state_->output;
+  CapturedStream& errors = state_->errors;
   for (;;) {
-    pollfd states[] = {
-        {child.endedDescriptor(), POLLIN, 0}, {output.pipe.get(), POLLIN, 0}, {errors.pipe.get(), POLLIN, 0}};
+    pollfd states[] = {{child().endedDescriptor(), POLLIN, 0},
+                       {output.pipe.get(), POLLIN, 0},
+                       {errors.pipe.get(), POLLIN, 0}};
     ::poll(states, 3, pollTimeout(deadline));
-    output.take(limit);
-    errors.take(limit);
+    output.take(state_->limit);
+    errors.take(state_->limit);
     if (states[0].revents != 0) {
       return true;
     }
@@ -346,41 +392,43 @@ bool takeUntilEnd(const Subprocess& child, const Deadline& deadline, std::size_t
   }
 }
 
-Result<Output> capture(Command command, bool apart, const Deadline& deadline, std::size_t limit,
-                       const std::stop_token& stop) {
-  Captured output;
-  Captured errors;
-  MAINSTAY_ASSIGN(Descriptor outputEnd, openPipe(output));
-  Descriptor errorEnd;
-  if (apart) {
-    MAINSTAY_ASSIGN(errorEnd, openPipe(errors));
-  }
-  command.outputFile.clear();
-  command.outputDescriptor = outputEnd.get();
-  command.errorDescriptor = apart ? errorEnd.get() : -1;
-  MAINSTAY_ASSIGN(const Subprocess child, Subprocess::start(command));
-  outputEnd.reset();
-  errorEnd.reset();
+Subprocess& Capture::child() {
+  return *state_->child;
+}
 
-  const std::stop_callback killAtStop(stop, [&child] { child.signal(SIGKILL); });
-  const bool ended = takeUntilEnd(child, deadline, limit, output, errors);
+Output Capture::take() {
+  return {child().poll().value_or(ExitStatus{}), std::move(state_->output.text), state_->output.truncated,
+          std::move(state_->errors.text)};
+}
+
+namespace {
+
+Result<Output> capture(const Command& command, Streams streams, const Deadline& deadline,
+                       const std::stop_token& stop) {
+  MAINSTAY_ASSIGN(Capture running, Capture::start(command, std::move(streams)));
+  const std::stop_callback killAtStop(stop, [&running] { running.child().signal(SIGKILL); });
+  const bool ended = running.wait(deadline);
   if (stop.stop_requested()) {
     return fail(Code::kCancelled, command.arguments.front() + " was killed: asked to stop");
   }
   if (!ended) {
     return fail(Code::kDeadlineExceeded, command.arguments.front() + " did not end in time and was killed");
   }
-  return Output{*child.poll(), std::move(output.text), output.truncated, std::move(errors.text)};
+  return running.take();
 }
 
 }  // namespace
 
 Result<Output> run(const Command& command, Deadline deadline, std::size_t limit, std::stop_token stop) {
-  return capture(command, false, deadline, limit, stop);
+  return capture(command, {.limit = limit, .apart = false}, deadline, stop);
 }
 
 Result<Output> runApart(const Command& command, Deadline deadline, std::size_t limit, std::stop_token stop) {
-  return capture(command, true, deadline, limit, stop);
+  return capture(command, {.limit = limit}, deadline, stop);
+}
+
+Result<Output> runStreaming(const Command& command, OnOutput onOutput, Deadline deadline, std::size_t limit) {
+  return capture(command, {.limit = limit, .onOutput = std::move(onOutput)}, deadline, {});
 }
 
 std::map<std::string, std::string> wholeEnvironment() {

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,8 +45,7 @@ class Subprocess {
   static Result<Subprocess> start(const Command& command);
   Subprocess(Subprocess&& other) noexcept = default;
   Subprocess& operator=(Subprocess&& other) noexcept;
-  // Kills the whole group (SIGKILL) and reaps; one that even SIGKILL does not end soon (a hung driver) is
-  // left to its thread.
+  // As kill(), with patience for a slow end; does not wait for one that kill() has given up.
   ~Subprocess();
 
   pid_t pid() const { return pid_; }
@@ -55,6 +55,9 @@ class Subprocess {
   std::optional<ExitStatus> wait(Deadline deadline) const;
   // To the whole group; nothing happens when it has ended.
   void signal(int number) const;
+  // Kills the whole group (SIGKILL) and reaps. nullopt when it has not ended within `patience`: one that hangs in the
+  // kernel (a device, a file system) is left to its thread, and poll() tells when it ends after all.
+  std::optional<ExitStatus> kill(Duration patience);
   // Readable when it has ended: for poll(2).
   int endedDescriptor() const;
 
@@ -74,6 +77,36 @@ struct Output {
   std::string errors = {};  // runApart(): standard error, cut at the limit
 };
 
+using OnOutput = std::function<void(std::string_view)>;
+
+// What becomes of a child's output.
+struct Streams {
+  std::size_t limit =
+      1 << 20;             // bytes kept of each; what is beyond is thrown away, so that no child is held up
+  bool apart = true;       // standard error is kept apart from standard output
+  OnOutput onOutput = {};  // standard output is not kept, but handed on piece by piece
+};
+
+// A running child and what it has said so far, for who wants one or the other though it does not end in time.
+class Capture {
+ public:
+  static Result<Capture> start(Command command, Streams streams);
+  Capture(Capture&&) noexcept;
+  ~Capture();
+
+  // Reads until the child has ended; a descendant that left the group may hold the pipes open for longer. False at the
+  // deadline.
+  bool wait(const Deadline& deadline);
+  Subprocess& child();
+  // What has come since the last call; the status is 0 while the child runs.
+  Output take();
+
+ private:
+  struct State;
+  explicit Capture(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 // Runs to the end and captures output, at most `limit` bytes. Past the deadline (kDeadlineExceeded), or when
 // asked to stop (kCancelled), the whole group is killed.
 Result<Output> run(const Command& command, Deadline deadline, std::size_t limit = 1 << 20,
@@ -82,6 +115,11 @@ Result<Output> run(const Command& command, Deadline deadline, std::size_t limit 
 // As run(), with standard error in Output::errors: for a program whose output is data, or a secret.
 Result<Output> runApart(const Command& command, Deadline deadline, std::size_t limit = 1 << 20,
                         std::stop_token stop = {});
+
+// Runs to the end and hands on standard output in pieces as it comes, however much it is; standard error is in
+// Output::errors, cut at `limit`. Otherwise as runApart().
+Result<Output> runStreaming(const Command& command, OnOutput onOutput, Deadline deadline,
+                            std::size_t limit = 64 << 10);
 
 // This process's environment, for a child that acts in its owner's name.
 std::map<std::string, std::string> wholeEnvironment();

@@ -103,6 +103,40 @@ TEST(RunTest, KillsTheChildAtTheDeadline) {
   EXPECT_THAT(output.error().toString(), HasSubstr("sh did not end in time"));
 }
 
+TEST(RunTest, AFloodOfOutputDoesNotPutOffTheDeadline) {
+  const auto output = run(shell("exec yes"), Deadline::after(milliseconds(50)), 1000);
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().code(), Code::kDeadlineExceeded);
+}
+
+TEST(RunTest, HandsOnOutputOfAnyLength) {
+  std::size_t bytes = 0;
+  const auto output = runStreaming(
+      shell("head -c 3000000 /dev/zero; echo note >&2; exit 4"),
+      [&](std::string_view piece) { bytes += piece.size(); }, childPatience());
+  ASSERT_TRUE(output) << output.error().toString();
+  EXPECT_EQ(bytes, 3000000u);
+  EXPECT_EQ(output->text, "");
+  EXPECT_EQ(output->errors, "note\n");
+  EXPECT_EQ(output->status.code, 4);
+}
+
+TEST(CaptureTest, KeepsWhatAChildSaidThatDidNotEndInTime) {
+  auto running = Capture::start(shell("echo out; echo err >&2; exec sleep 1000"), {.limit = 100});
+  ASSERT_TRUE(running) << running.error().toString();
+  std::string text;
+  std::string errors;
+  for (const Deadline patience = childPatience(); (text.empty() || errors.empty()) && !patience.expired();) {
+    EXPECT_FALSE(running->wait(Deadline::after(milliseconds(1))));
+    const Output soFar = running->take();
+    text += soFar.text;
+    errors += soFar.errors;
+  }
+  EXPECT_EQ(text, "out\n");
+  EXPECT_EQ(errors, "err\n");
+  EXPECT_EQ(running->child().kill(seconds(20))->signal, SIGKILL);
+}
+
 TEST(RunTest, KillsChildAndGrandchildrenWhenAskedToStop) {
   const TemporaryFolder folder("mainstay-test-");
   const std::string fifo = folder.path() + "/fifo";
@@ -194,6 +228,14 @@ TEST(SubprocessTest, TellsWhetherItStillRunsAndTakesSignals) {
   EXPECT_EQ(child->wait(childPatience())->code, 7);
   EXPECT_EQ(child->poll()->code, 7);
   child->signal(SIGTERM);  // ended: to nobody
+}
+
+TEST(SubprocessTest, OneThatIsGivenUpStillTellsItsEnd) {
+  auto child = Subprocess::start(shell("exec sleep 1000"));
+  ASSERT_TRUE(child);
+  child->kill(Duration(0));  // no patience at all
+  EXPECT_EQ(child->wait(childPatience())->signal, SIGKILL);
+  EXPECT_EQ(child->poll()->code, 128 + SIGKILL);
 }
 
 TEST(SubprocessTest, KillsItsGroupWhenDestroyed) {

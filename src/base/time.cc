@@ -148,7 +148,9 @@ Duration timeSinceBoot() {
 }
 
 Deadline Deadline::after(Duration span) {
-  return Deadline(std::chrono::steady_clock::now() + span);
+  const auto now = std::chrono::steady_clock::now();
+  const bool beyond = span > std::chrono::floor<Duration>(std::chrono::steady_clock::time_point::max() - now);
+  return beyond ? never() : Deadline(now + span);
 }
 
 Deadline Deadline::never() {

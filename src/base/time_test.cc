@@ -74,6 +74,7 @@ TEST(DeadlineTest, NeverDoesNotExpireAndZeroHasExpired) {
   EXPECT_FALSE(Deadline::never().expired());
   EXPECT_EQ(Deadline::never().left(), Duration::max());
   EXPECT_TRUE(Deadline::after(0s).expired());
+  EXPECT_FALSE(Deadline::after(Duration::max() / 2).expired());
 }
 
 TEST(ClockTest, StartsAtTheWallAndNeverRunsBack) {

@@ -7,8 +7,10 @@
 #include "base/flags.h"
 #include "cli/connection.h"
 #include "cli/demo.h"
+#include "cli/explain.h"
 #include "cli/local.h"
 #include "cli/operate.h"
+#include "cli/rules.h"
 #include "cli/simulate.h"
 
 namespace mainstay::cli {
@@ -24,6 +26,8 @@ struct Choices {
   Connection connection;
   DemoOptions demo;
   SimulateOptions simulate;
+  ExplainOptions explain;
+  RulesOptions rules;
   ReleaseOptions release;
   std::string ns = "default";
   std::string name;
@@ -98,6 +102,42 @@ void addSimulate(Flags& flags, Choices& choices) {
   addOutput(command, choices);
 }
 
+void addExplain(Flags& flags, Choices& choices) {
+  Flags& command = flags.command(
+      "explain", "What the agent would find in a kernel log, and what it would have done about it.", [&] {
+        choices.explain.format = parseFormat(choices.format);
+        choices.explain.palette = Palette::ofTerminal(STDOUT_FILENO);
+        return explain(choices.explain, std::cout, std::cerr);
+      });
+  command.add("kmsg", choices.explain.kmsg, "the log: records as read from /dev/kmsg")
+      .add("context", choices.explain.context, "JSON with what the log does not say (docs/explain.md)")
+      .add("rules", choices.explain.rules, "packs of your own, laid over ours in this order");
+  addOutput(command, choices);
+}
+
+void addRules(Flags& flags, Choices& choices) {
+  Flags& rules = flags.command("rules", "Rule packs: what faults look like, mean and need.");
+  rules.add("rules", choices.rules.rules, "packs of your own, laid over ours in this order");
+  const auto add = [&](const char* name, const char* description, auto run) -> Flags& {
+    return rules.command(name, description, [run, &choices] { return run(choices); });
+  };
+  add("lint", "Tell mistakes, and what is probably one.",
+      [](Choices& all) { return lintRules(all.rules, std::cout, std::cerr); });
+  add("test", "Check that the examples of all rules hold.",
+      [](Choices& all) { return testRules(all.rules, std::cout, std::cerr); });
+  add("list", "All that is known.", [](Choices& all) {
+    return listRules(all.rules, std::cout, std::cerr);
+  }).addChoice("o,output", choices.rules.format, {"text", "json", "yaml", "markdown"}, "form of the output");
+  add("show", "One rule, or one of its codes.",
+      [](Choices& all) { return showRule(all.rules, all.name, std::cout, std::cerr); })
+      .addArgument("id", choices.name, "nvidia/xid, nvidia/xid/79")
+      .addChoice("o,output", choices.rules.format, formatNames(), "form of the output");
+  add("explain", "What one line of the kernel means.",
+      [](Choices& all) { return explainLine(all.rules, all.text, std::cout, std::cerr); })
+      .addArgument("line", choices.text, "the text of the record")
+      .addChoice("o,output", choices.rules.format, formatNames(), "form of the output");
+}
+
 void addWhy(Flags& flags, Choices& choices) {
   Flags& node = flags.command("why", "Why something is as it is.")
                     .command("node", "Why a node is in or out of service, and what is next.", [&] {
@@ -153,6 +193,8 @@ int run(int argc, const char* const* argv, const Surroundings& surroundings) {
   addDemo(flags, choices);
   addLocal(flags, choices);
   addSimulate(flags, choices);
+  addExplain(flags, choices);
+  addRules(flags, choices);
   addWhy(flags, choices);
   addRelease(flags, choices);
   if (const auto code = flags.parse(argc, argv)) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kActionNames = {"none", "restart-app", "reset", "reboot",
                                                           "replace"};
-constexpr std::array<std::string_view, 4> kSeverityNames = {"unknown", "info", "warning", "fatal"};
+constexpr std::array<std::string_view, 5> kSeverityNames = {"unknown", "info", "warning", "error", "fatal"};
 constexpr std::array<std::string_view, 3> kClearOnNames = {"evidence", "boot", "instance"};
 
 template <class Enum, std::size_t N>
@@ -75,6 +75,10 @@ Finding decode(const Cursor& element) {
 
 }  // namespace
 
+std::string findingId(const std::string& rule, const std::string& device) {
+  return rule + "@" + device;
+}
+
 std::string_view actionName(RepairAction action) {
   return kActionNames.at(static_cast<std::size_t>(action));
 }
@@ -85,6 +89,10 @@ std::optional<RepairAction> parseAction(std::string_view name) {
 
 std::string_view severityName(Severity severity) {
   return kSeverityNames.at(static_cast<std::size_t>(severity));
+}
+
+std::optional<Severity> parseSeverity(std::string_view name) {
+  return fromName<Severity>(kSeverityNames, name);
 }
 
 std::string_view clearOnName(ClearOn clearOn) {

@@ -18,9 +18,11 @@ enum class RepairAction { kNone, kRestartApp, kReset, kReboot, kReplace };
 std::string_view actionName(RepairAction action);  // none restart-app reset reboot replace
 std::optional<RepairAction> parseAction(std::string_view name);
 
-// How bad. Unknown is its own value: it is kept and shown, never acted on, never healthy.
-enum class Severity { kUnknown, kInfo, kWarning, kFatal };
+// How bad. Unknown is its own value: it is kept and shown, never acted on, never healthy. Info is for the record,
+// a warning is worth a trend, an error hurts a workload, and fatal says that a device or a node cannot be used.
+enum class Severity { kUnknown, kInfo, kWarning, kError, kFatal };
 std::string_view severityName(Severity severity);
+std::optional<Severity> parseSeverity(std::string_view name);
 
 // What makes a condition False again: evidence of recovery (or a new boot, where evidence is gathered anew),
 // a new boot, or only a new instance. The Neuron rules say kInstance: a reboot does not launder a bad chip.
@@ -44,6 +46,8 @@ struct Finding {
   std::uint64_t count = 1;
   std::string line;  // at most 256 bytes, valid UTF-8
 };
+
+std::string findingId(const std::string& rule, const std::string& device);
 
 // Bounds of the annotation: the newest 20 findings, at most 16 KiB of JSON.
 inline constexpr std::size_t kMaxFindings = 20;

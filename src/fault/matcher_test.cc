@@ -60,6 +60,23 @@ TEST(MatcherTest, ForgetsLinesThatLeftTheRing) {
   EXPECT_EQ(matchLast(R"([a-z]\d)", five, 4), Lines{"e5"});
 }
 
+TEST(MatcherTest, TheRingHoldsTheLastLinesOldestFirst) {
+  for (std::size_t size = 1; size <= 4; ++size) {
+    Matcher matcher(compileAll({"x"}), size);
+    Lines pushed;
+    for (const char* text : {"a", "b", "", "c\nd", "e"}) {
+      pushed.emplace_back(text);
+      matcher.push(line(text));
+      Lines held;
+      for (const Record& record : matcher.window()) {
+        held.push_back(record.text);
+      }
+      EXPECT_EQ(held, Lines(pushed.end() - static_cast<std::ptrdiff_t>(std::min(size, pushed.size())),
+                            pushed.end()));
+    }
+  }
+}
+
 TEST(MatcherTest, OnlyTheLastBranchOfALooseAlternationIsAnchored) {
   const Lines lines = {"kernel: oom-kill:constraint=CONSTRAINT_NONE", "kubelet: node ready"};
   EXPECT_EQ(matchLast("oom-kill|Out of memory", lines, 2), lines);

@@ -2,6 +2,8 @@
 
 #include <re2/re2.h>
 
+#include <vector>
+
 #include "fault/text.h"
 
 namespace mainstay::fault {
@@ -56,7 +58,6 @@ bool leavesLine(std::string_view token) {
 }
 
 struct Shape {
-  std::string text;  // Go's newer (?<name>...) spelled (?P<name>...), which older RE2 wants
   bool newestLineOnly = true;
   bool looseAlternation = false;
   bool bytes = false;  // \C, which Go does not have
@@ -67,11 +68,6 @@ Shape readShape(std::string_view pattern) {
   int depth = 0;
   for (std::string_view rest = pattern; !rest.empty();) {
     const std::string_view token = takeToken(rest);
-    if (token.starts_with("(?<")) {
-      shape.text.append("(?P").append(token.substr(2));
-    } else {
-      shape.text += token;
-    }
     depth += opensGroup(token) ? 1 : token == ")" ? -1 : 0;
     shape.looseAlternation |= token == "|" && depth == 0;
     shape.bytes |= token == "\\C";
@@ -91,20 +87,43 @@ Result<std::unique_ptr<RE2>> compileRegex(const std::string& text) {
 
 }  // namespace
 
+std::string withOldGroupNames(std::string_view pattern) {
+  std::string text;
+  while (!pattern.empty()) {
+    const std::string_view token = takeToken(pattern);
+    if (token.starts_with("(?<")) {
+      text += "(?P";
+      text += token.substr(2);
+    } else {
+      text += token;
+    }
+  }
+  return text;
+}
+
 Pattern::Pattern() = default;
 Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
 Result<Pattern> Pattern::compile(std::string_view text) {
-  Shape shape = readShape(text);
+  return compile(text, "\\z");
+}
+
+Result<Pattern> Pattern::compileAnywhere(std::string_view text) {
+  return compile(text, "");
+}
+
+Result<Pattern> Pattern::compile(std::string_view text, std::string_view anchor) {
+  const Shape shape = readShape(text);
   if (shape.bytes) {
     return fail(Code::kInvalidArgument, "\\C (one byte) is not part of the syntax");
   }
   // By itself first: what is wrong is then told without our `\z`, and a last backslash cannot quote it.
-  MAINSTAY_TRY(compileRegex(shape.text));
+  const std::string spelled = withOldGroupNames(text);
+  MAINSTAY_TRY(compileRegex(spelled));
   Pattern pattern;
-  pattern.effective_ = std::move(shape.text) + "\\z";
+  pattern.effective_ = spelled + std::string(anchor);
   pattern.newestLineOnly_ = shape.newestLineOnly;
   pattern.looseAlternation_ = shape.looseAlternation;
   MAINSTAY_ASSIGN(pattern.regex_, compileRegex(pattern.effective_));
@@ -125,7 +144,7 @@ Extractor::~Extractor() = default;
 
 Result<Extractor> Extractor::compile(std::string_view text) {
   Extractor extractor;
-  MAINSTAY_ASSIGN(extractor.regex_, compileRegex(readShape(text).text));
+  MAINSTAY_ASSIGN(extractor.regex_, compileRegex(withOldGroupNames(text)));
   if (extractor.regex_->NumberOfCapturingGroups() != 1) {
     return fail(Code::kInvalidArgument, "expected exactly one group (...), the part that names the device");
   }
@@ -136,6 +155,27 @@ std::string Extractor::extract(std::string_view text) const {
   std::string part;
   const bool found = RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *regex_, &part);
   return found ? part : std::string();
+}
+
+LastGroup::LastGroup() = default;
+LastGroup::LastGroup(LastGroup&&) noexcept = default;
+LastGroup& LastGroup::operator=(LastGroup&&) noexcept = default;
+LastGroup::~LastGroup() = default;
+
+Result<LastGroup> LastGroup::compile(std::string_view text) {
+  LastGroup group;
+  MAINSTAY_ASSIGN(group.regex_, compileRegex(withOldGroupNames(text)));
+  return group;
+}
+
+std::optional<std::string_view> LastGroup::find(std::string_view text) const {
+  const int groups = 1 + regex_->NumberOfCapturingGroups();
+  std::vector<re2::StringPiece> found(static_cast<std::size_t>(groups));
+  const re2::StringPiece subject(text.data(), text.size());
+  if (!regex_->Match(subject, 0, text.size(), RE2::UNANCHORED, found.data(), groups)) {
+    return std::nullopt;
+  }
+  return std::string_view(found.back().data(), found.back().size());
 }
 
 }  // namespace mainstay::fault

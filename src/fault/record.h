@@ -11,6 +11,9 @@
 
 namespace mainstay::fault {
 
+// Priority of a record that did not come from the kernel, as far as its log tells: facility 1, "user".
+inline constexpr int kUserPriority = 8;
+
 struct Record {
   TimePoint time{};       // wall clock; set by the source, which knows its log's clock
   int priority = 0;       // facility * 8 + level, as in syslog

@@ -3,28 +3,12 @@
 #include <algorithm>
 
 #include "fault/json_places.h"
+#include "fault/line_format.h"
 #include "fault/pattern.h"
 #include "fault/text.h"
 
 namespace mainstay::fault {
 namespace {
-
-std::string baseName(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
-}
-
-// The member as Go finds it: without regard to case, the last one.
-Cursor field(const Cursor& object, std::string_view name) {
-  std::string_view spelling = name;
-  if (object.exists() && object.value().is_object()) {
-    for (const auto& [key, value] : object.value().get_object()) {
-      if (equalsIgnoringCase(key, name)) {
-        spelling = key;
-      }
-    }
-  }
-  return object.at(spelling);
-}
 
 // "" means the same as absent.
 Duration durationOf(const Cursor& cursor) {
@@ -53,39 +37,20 @@ void checkPattern(const Cursor& cursor, const std::string& pattern, LogMonitorCo
   }
 }
 
-template <class Value>
-Value choice(const Cursor& cursor, std::optional<Value> (*parse)(std::string_view), Value fallback,
-             std::string_view expected) {
-  if (!cursor.exists()) {
-    return fallback;
-  }
-  const std::string name = cursor.string();
-  const auto value = parse(name);
-  if (!value && cursor.value().is_string()) {
-    cursor.error("expected " + std::string(expected) + ", found \"" + name + "\"");
-  }
-  return value.value_or(fallback);
-}
-
 Rule readRule(const Cursor& cursor, LogMonitorConfig& config) {
   Rule rule;
-  rule.id = baseName(config.file) + "#" + cursor.path();
-  const std::string type = field(cursor, "type").string("");
-  rule.permanent = type != "temporary";
-  if (rule.permanent && type != "permanent") {
-    config.warnings.push_back(cursor.path() + ".type: \"" + type +
-                              "\" is neither temporary nor permanent; it is taken as permanent");
-  }
+  rule.id = ruleId(config.file, cursor);
+  rule.permanent = readPermanent(cursor, config.warnings);
   rule.condition = field(cursor, "condition").string("");
   rule.reason = field(cursor, "reason").string("");
   rule.pattern = field(cursor, "pattern").string("");
   rule.messageSuffix = field(cursor, "patternGeneratedMessageSuffix").string("");
   checkPattern(field(cursor, "pattern"), rule.pattern, config);
 
-  rule.faultClass = field(cursor, "class").string("");
-  rule.action = choice(field(cursor, "action"), parseAction, RepairAction::kNone,
-                       "none, restart-app, reset, reboot or replace");
-  rule.clearOn = choice(field(cursor, "clearOn"), parseClearOn, ClearOn::kBoot, "evidence, boot or instance");
+  const RuleTraits traits = readTraits(cursor, ClearOn::kBoot);
+  rule.faultClass = traits.faultClass;
+  rule.action = traits.action;
+  rule.clearOn = traits.clearOn;
   const Cursor device = field(cursor, "device");
   rule.device = device.string("");
   if (!rule.device.empty()) {
@@ -96,9 +61,36 @@ Rule readRule(const Cursor& cursor, LogMonitorConfig& config) {
   return rule;
 }
 
-ConditionDefault readCondition(const Cursor& cursor) {
-  return {field(cursor, "type").string(""), field(cursor, "reason").string(""),
-          field(cursor, "message").string("")};
+// With one key missing node-problem-detector goes on, and so do we; with an expression that does not compile it ends.
+void checkLineFormat(const Cursor& plugin, LogMonitorConfig& config) {
+  for (const char* key : {LineFormat::kTimestamp, LineFormat::kMessage, LineFormat::kTimeLayout}) {
+    const std::string& value = config.pluginConfig[key];
+    if (value.empty()) {
+      config.warnings.push_back(plugin.at(key).path() + ": missing, so no line of " + config.logPath +
+                                " will be understood");
+    } else if (key != LineFormat::kTimeLayout) {
+      if (const auto compiled = LastGroup::compile(value); !compiled) {
+        plugin.at(key).error(compiled.error().message());
+      }
+    }
+  }
+}
+
+// What a plugin cannot work without.
+void checkPlugin(const Cursor& root, LogMonitorConfig& config) {
+  const Cursor plugin = field(root, "pluginConfig");
+  if (config.plugin == "journald" && config.pluginConfig[kJournalSource].empty()) {
+    plugin.at(kJournalSource)
+        .error(
+            "expected the SYSLOG_IDENTIFIER of the program to watch, such as \"kubelet\", but it is missing");
+  }
+  if (config.plugin == "filelog") {
+    if (config.logPath.empty()) {
+      field(root, "logPath")
+          .error("expected the file to watch, such as \"/var/log/messages\", but it is missing");
+    }
+    checkLineFormat(plugin, config);
+  }
 }
 
 void warnOfUndeclaredConditions(LogMonitorConfig& config) {
@@ -115,7 +107,8 @@ void warnOfUndeclaredConditions(LogMonitorConfig& config) {
 
 }  // namespace
 
-Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std::string& file) {
+Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view bytes, const std::string& file) {
+  const std::string text = sanitizeUtf8(bytes);
   MAINSTAY_ASSIGN(const Json document, parseJson(text, file));
   const JsonPlaces places(text);
   DecodeErrors errors(file, [&](const std::string& path) { return places.find(path); });
@@ -129,14 +122,13 @@ Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std:
     config.skipList.push_back(element.string());
   }
   config.logPath = field(root, "logPath").string("");
+  checkPlugin(root, config);
   config.lookback = durationOf(field(root, "lookback"));
   config.delay = durationOf(field(root, "delay"));
   config.bufferSize = bufferSizeOf(field(root, "bufferSize"));
   config.source = field(root, "source").string("");
   config.metricsReporting = field(root, "metricsReporting").boolean(true);
-  for (const Cursor& element : field(root, "conditions").elements()) {
-    config.conditions.push_back(readCondition(element));
-  }
+  config.conditions = readConditions(root);
   for (const Cursor& element : field(root, "rules").elements()) {
     config.rules.push_back(readRule(element, config));
   }

@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
-#include "fault/finding.h"
+#include "fault/npd_json.h"
 
 namespace mainstay::fault {
 
@@ -29,16 +28,9 @@ struct Rule {
   std::string device;  // regular expression with one group: the device in the matched lines
 };
 
-// What a condition says while there is no problem.
-struct ConditionDefault {
-  std::string type;
-  std::string reason;
-  std::string message;
-};
-
 struct LogMonitorConfig {
   std::string file;
-  std::string plugin;  // "kmsg"; others are refused by whoever builds sources
+  std::string plugin;  // "kmsg", "journald", "filelog"; others are refused by whoever builds sources
   std::map<std::string, std::string> pluginConfig;
   std::vector<std::string> skipList;
   std::string logPath;
@@ -52,10 +44,14 @@ struct LogMonitorConfig {
   std::vector<std::string> warnings;  // what was accepted, but is probably a mistake
 };
 
+// Key of the pluginConfig of a journald monitor: the SYSLOG_IDENTIFIER that it reads. (Those of filelog: LineFormat.)
+inline constexpr char kJournalSource[] = "source";
+
 inline constexpr std::size_t kMaxBufferSize = 10000;  // lines of up to 2 KiB each
 
-// With Go's tolerance: keys match without regard to case, unknown keys are ignored, the last duplicate wins,
-// a wrong type or a pattern that does not compile is an error. Every error names file, line, column and path.
-Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view text, const std::string& file);
+// With Go's tolerance: keys match without regard to case, unknown keys are ignored, the last duplicate wins, bytes that
+// are not UTF-8 become U+FFFD; a wrong type, a pattern that does not compile or what a plugin cannot do without is an
+// error. Every error names file, line, column and path.
+Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view bytes, const std::string& file);
 
 }  // namespace mainstay::fault

@@ -1,6 +1,7 @@
 #include "fault/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace mainstay::fault {
 
@@ -27,6 +28,39 @@ std::string quoteLikeGo(std::string_view text) {
     }
   }
   return out + "\"";
+}
+
+std::string decodeKernelEscapes(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    unsigned byte = 0;
+    const char* digits = text.data() + i + 2;
+    const bool escape = text.substr(i).starts_with("\\x") && i + 4 <= text.size() &&
+                        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    out += escape ? static_cast<char>(byte) : text[i];
+    i += escape ? 4 : 1;
+  }
+  return sanitizeUtf8(out);
+}
+
+std::string normalPciAddress(std::string_view address) {
+  std::string out(address);
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const auto colons = std::ranges::count(out, ':');
+  if (colons == 0 || colons > 2) {
+    return out;
+  }
+  if (colons == 1) {
+    out.insert(0, "0000:");
+  }
+  const std::size_t domain = out.find(':');
+  if (domain > 4) {  // some programs write eight digits
+    const std::size_t zeros = std::min(out.find_first_not_of('0'), domain - 4);
+    out.erase(0, zeros);
+  }
+  return out.find('.') == std::string::npos ? out + ".0" : out;
 }
 
 bool equalsIgnoringCase(std::string_view a, std::string_view b) {

@@ -8,8 +8,10 @@ namespace mainstay::kube {
 namespace {
 
 constexpr Duration kSameEventFor = std::chrono::minutes(10);  // client-go's aggregation interval
-constexpr std::size_t kMaxMessage = 1024;                     // the API's bound on a note
-constexpr std::size_t kMaxSubjectInName = 200;                // of the 253 that a name may have
+// The API's bound of 1,024 bytes is only for Events with eventTime, which client-go's recorder does not set
+// either.
+constexpr std::size_t kMaxMessage = 16u << 10;
+constexpr std::size_t kMaxSubjectInName = 200;  // of the 253 that a name may have
 
 // At most `limit` bytes, not ending within a character.
 std::string cutText(const std::string& text, std::size_t limit) {
@@ -35,7 +37,8 @@ EventRecorder::EventRecorder(Api& api, std::string component, std::string host, 
     : api_(api), component_(std::move(component)), host_(std::move(host)), floods_(floods) {}
 
 Result<> EventRecorder::record(const EventSubject& subject, const std::string& type,
-                               const std::string& reason, const std::string& message, TimePoint now) {
+                               const std::string& reason, const std::string& message, TimePoint now,
+                               std::optional<TimePoint> happened) {
   const auto verdict = correlator_.observe(subject, {type, reason, message}, now);
   const std::string text = cutText(verdict.message, kMaxMessage);
   Seen* seen = seen_.find(verdict.key);
@@ -50,19 +53,19 @@ Result<> EventRecorder::record(const EventSubject& subject, const std::string& t
     return {};
   }
   if (seen) {
-    Result<> repeated = repeat(*seen, text, now);
+    Result<> repeated = repeat(*seen, text, now, happened.value_or(now));
     if (repeated || repeated.error().code() != Code::kNotFound) {
       return repeated;
     }
     seen_.erase(verdict.key);
   }
-  MAINSTAY_ASSIGN(Seen created, first(subject, {type, reason, text}, now));
+  MAINSTAY_ASSIGN(Seen created, first(subject, {type, reason, text}, now, happened.value_or(now)));
   seen_.get(verdict.key) = std::move(created);
   return {};
 }
 
-Result<> EventRecorder::repeat(Seen& seen, const std::string& message, TimePoint now) {
-  JsonObject change{{"count", seen.count + 1}, {"lastTimestamp", formatTime(now)}};
+Result<> EventRecorder::repeat(Seen& seen, const std::string& message, TimePoint now, TimePoint happened) {
+  JsonObject change{{"count", seen.count + 1}, {"lastTimestamp", formatTime(happened)}};
   if (message != seen.message) {
     change["message"] = message;
   }
@@ -74,7 +77,7 @@ Result<> EventRecorder::repeat(Seen& seen, const std::string& message, TimePoint
 }
 
 Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, const EventText& text,
-                                                 TimePoint now) {
+                                                 TimePoint now, TimePoint happened) {
   // An Event about a cluster-scoped object lives in "default"; the API server insists.
   // Two programs may speak about one subject in the same microsecond.
   const std::uint64_t speaker = std::hash<std::string>()(component_ + "/" + host_) & 0xFFFF;
@@ -99,8 +102,8 @@ Result<EventRecorder::Seen> EventRecorder::first(const EventSubject& subject, co
                                 {"source", JsonObject{{"component", component_}, {"host", host_}}},
                                 {"reportingComponent", component_},
                                 {"reportingInstance", host_},
-                                {"firstTimestamp", formatTime(now)},
-                                {"lastTimestamp", formatTime(now)},
+                                {"firstTimestamp", formatTime(happened)},
+                                {"lastTimestamp", formatTime(happened)},
                                 {"count", 1}};
   MAINSTAY_TRY(create(api_, api::kEvents, seen.ns, event, component_));
   return seen;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "kube/api.h"
@@ -24,9 +25,9 @@ class EventRecorder {
   // `type`: Normal or Warning. Best effort: a failure is returned, never retried here, and harms nothing.
   // Identical events (subject, type, reason, message) within the last 10 minutes become a PATCH of count and
   // lastTimestamp; so do those that EventCorrelator combines, with the message of the last. What it calls
-  // spam is counted and not written, which is no failure.
+  // spam is counted and not written, which is no failure. `happened`: the time to tell, when it is not `now`.
   Result<> record(const EventSubject& subject, const std::string& type, const std::string& reason,
-                  const std::string& message, TimePoint now);
+                  const std::string& message, TimePoint now, std::optional<TimePoint> happened = {});
 
  private:
   struct Seen {
@@ -36,8 +37,8 @@ class EventRecorder {
     int count = 1;
     TimePoint last{};
   };
-  Result<> repeat(Seen& seen, const std::string& message, TimePoint now);
-  Result<Seen> first(const EventSubject& subject, const EventText& text, TimePoint now);
+  Result<> repeat(Seen& seen, const std::string& message, TimePoint now, TimePoint happened);
+  Result<Seen> first(const EventSubject& subject, const EventText& text, TimePoint now, TimePoint happened);
 
   Api& api_;
   const std::string component_;

@@ -31,12 +31,16 @@ TEST_F(EventsTest, WritesAnEventAsKubectlDescribeLooksForIt) {
   ASSERT_TRUE(say("DMA error").has_value());
   const ApiRequest& call = api_.calls.at(0);
   EXPECT_EQ(call.path, "/api/v1/namespaces/default/events");
+  EXPECT_EQ(findString(call.body, "involvedObject", "apiVersion"), "v1");
   EXPECT_EQ(findString(call.body, "involvedObject", "kind"), "Node");
+  EXPECT_EQ(findString(call.body, "involvedObject", "name"), "a");
   EXPECT_EQ(findString(call.body, "involvedObject", "uid"), "u1");
   EXPECT_EQ(findString(call.body, "reason"), "NodeIsolated");
   EXPECT_EQ(findString(call.body, "type"), "Warning");
   EXPECT_EQ(findString(call.body, "message"), "DMA error");
   EXPECT_EQ(findString(call.body, "source", "component"), "mainstay-recovery");
+  EXPECT_EQ(findString(call.body, "source", "host"), "host-1");
+  EXPECT_EQ(findString(call.body, "reportingComponent"), "mainstay-recovery");
   EXPECT_EQ(findString(call.body, "reportingInstance"), "host-1");
   EXPECT_EQ(findString(call.body, "firstTimestamp"), formatTime(clock_.now()));
   EXPECT_EQ(call.body.at("count"), 1);
@@ -47,6 +51,17 @@ TEST_F(EventsTest, LivesInTheNamespaceOfItsSubject) {
   acceptAll(1);
   ASSERT_TRUE(say("x", {.apiVersion = "v1", .kind = "Pod", .ns = "ml", .name = "p", .uid = "u"}).has_value());
   EXPECT_EQ(api_.calls.at(0).path, "/api/v1/namespaces/ml/events");
+}
+
+TEST_F(EventsTest, TellsWhenItHappenedRatherThanWhenItCouldBeSent) {
+  acceptAll(2);
+  const TimePoint happened = clock_.now() - std::chrono::minutes(5);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(recorder_.record(node(), "Warning", "Oops", "100% lost", clock_.now(), happened).has_value());
+  }
+  EXPECT_EQ(findString(api_.calls[0].body, "firstTimestamp"), formatTime(happened));
+  EXPECT_EQ(findString(api_.calls[0].body, "message"), "100% lost") << "no format of printf";
+  EXPECT_EQ(findString(api_.calls[1].body, "lastTimestamp"), formatTime(happened));
 }
 
 TEST_F(EventsTest, CountsRepeatsOnTheFirst) {
@@ -95,10 +110,11 @@ TEST_F(EventsTest, AFailureIsToldAndCountsNothing) {
 
 TEST_F(EventsTest, CutsLongTextsBetweenCharacters) {
   acceptAll(1);
-  std::string text(1023, 'x');
+  const std::size_t bound = 16u << 10;
+  std::string text(bound - 1, 'x');
   text += "\xC3\xA4 and more";  // an umlaut across the bound
   ASSERT_TRUE(say(text).has_value());
-  EXPECT_EQ(findString(api_.calls[0].body, "message"), std::string(1023, 'x'));
+  EXPECT_EQ(findString(api_.calls[0].body, "message"), std::string(bound - 1, 'x'));
 }
 
 TEST_F(EventsTest, TheTenthOfSimilarEventsCombinesThoseThatFollow) {

@@ -75,10 +75,10 @@ JsonObject changedSpec(const Json& node, const NodeChange& change) {
   return spec;
 }
 
-// nullopt: somebody wrote in between.
-Result<std::optional<Json>> tryChange(Api& api, const std::string& name, const std::string& uid,
-                                      const DecideNodeChange& decide, std::string_view manager) {
-  MAINSTAY_ASSIGN(Json node, get(api, api::kNodes, "", name));
+// nullopt: somebody wrote in between, or a node that was not `read` just now needs no change as far as we know.
+Result<std::optional<Json>> tryChange(Api& api, Json node, bool read, const std::string& name,
+                                      const std::string& uid, const DecideNodeChange& decide,
+                                      std::string_view manager) {
   const std::string found = findString(node, "metadata", "uid");
   if (!uid.empty() && found != uid) {
     return fail(Code::kFailedPrecondition,
@@ -87,7 +87,7 @@ Result<std::optional<Json>> tryChange(Api& api, const std::string& name, const s
   MAINSTAY_ASSIGN(const NodeChange change, decide(node));
   const std::optional<Json> body = nodePatch(node, change);
   if (!body) {
-    return std::optional<Json>(std::move(node));
+    return read ? std::optional<Json>(std::move(node)) : std::nullopt;
   }
   Result<Json> written = patch(api, api::kNodes, "", name, Body::kMergePatch, *body, manager);
   if (!written && written.error().code() == Code::kConflict) {
@@ -122,10 +122,42 @@ std::optional<Json> nodePatch(const Json& node, const NodeChange& change) {
   return patch;
 }
 
+std::optional<Json> asRead(const api::Node& node) {
+  JsonArray taints;
+  for (const api::Taint& taint : node.taints) {
+    if (taint.effect == "NoExecute") {
+      return std::nullopt;
+    }
+    taints.push_back(taintJson(taint));
+  }
+  JsonObject labels;
+  for (const auto& [key, value] : node.meta.labels) {
+    labels[key] = value;
+  }
+  JsonObject annotations;
+  for (const auto& [key, value] : node.meta.annotations) {
+    annotations[key] = value;
+  }
+  return JsonObject{{"metadata", JsonObject{{"name", node.meta.name},
+                                            {"uid", node.meta.uid},
+                                            {"resourceVersion", node.meta.resourceVersion},
+                                            {"labels", std::move(labels)},
+                                            {"annotations", std::move(annotations)}}},
+                    {"spec", JsonObject{{"providerID", node.providerId},
+                                        {"unschedulable", node.unschedulable},
+                                        {"taints", std::move(taints)}}},
+                    {"status", JsonObject{{"nodeInfo", JsonObject{{"bootID", node.bootId}}}}}};
+}
+
 Result<Json> changeNode(Api& api, const std::string& name, const std::string& uid,
-                        const DecideNodeChange& decide, std::string_view manager) {
+                        const DecideNodeChange& decide, std::string_view manager, std::optional<Json> known) {
   for (int i = 0; i < kMaxTries; ++i) {
-    MAINSTAY_ASSIGN(std::optional<Json> node, tryChange(api, name, uid, decide, manager));
+    const bool read = !known;
+    if (read) {
+      MAINSTAY_ASSIGN(known, get(api, api::kNodes, "", name));
+    }
+    MAINSTAY_ASSIGN(std::optional<Json> node,
+                    tryChange(api, *std::exchange(known, std::nullopt), read, name, uid, decide, manager));
     if (node) {
       return *std::move(node);
     }

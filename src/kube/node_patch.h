@@ -36,10 +36,15 @@ std::optional<Json> nodePatch(const Json& node, const NodeChange& change);
 // Pure: called again after each conflict. An error ends the write.
 using DecideNodeChange = std::function<Result<NodeChange>(const Json& node)>;
 
-// Reads, decides, patches, at most five times while others write in between. Returns the node as it is then.
-// kFailedPrecondition when the node of this name has another UID ("" = any): it is not the node that was
-// meant.
+// As much of a cached Node as changes need: metadata, providerID, taints, cordon, bootID. nullopt when the cache does not
+// hold all of its taints (the time of a NoExecute taint).
+std::optional<Json> asRead(const api::Node& node);
+
+// Reads, decides, patches, at most five times while others write in between. Returns the node as it is then. `known`
+// stands in for the first read: what is outdated in it, the API server refuses. kFailedPrecondition when the node of this
+// name has another UID ("" = any): it is not the node that was meant.
 Result<Json> changeNode(Api& api, const std::string& name, const std::string& uid,
-                        const DecideNodeChange& decide, std::string_view manager);
+                        const DecideNodeChange& decide, std::string_view manager,
+                        std::optional<Json> known = std::nullopt);
 
 }  // namespace mainstay::kube

@@ -92,6 +92,48 @@ TEST(ChangeNodeTest, ReadsAgainWhenSomebodyWroteInBetween) {
   EXPECT_EQ(api.calls[3].kind, Body::kMergePatch);
 }
 
+api::Node cachedNode(std::vector<api::Taint> taints = {}) {
+  api::Node node;
+  node.meta.name = "a";
+  node.meta.uid = "u1";
+  node.meta.resourceVersion = "5";
+  node.taints = std::move(taints);
+  return node;
+}
+
+TEST(ChangeNodeTest, ACachedNodeSavesTheFirstRead) {
+  ScriptedApi api;
+  api.answer(nodeWith("{}", "6"));
+  const auto known = asRead(cachedNode({{"foreign", "", "NoSchedule"}}));
+  ASSERT_TRUE(changeNode(api, "a", "u1", always({.addTaints = {kOurTaint}}), "me", known));
+  ASSERT_EQ(api.calls.size(), 1u);
+  EXPECT_EQ(findString(api.calls[0].body, "metadata", "resourceVersion"), "5");
+  EXPECT_EQ(api.calls[0].body.at("spec").at("taints").as_array().size(), 2u);
+}
+
+TEST(ChangeNodeTest, AnOutdatedCacheIsFollowedByARead) {
+  ScriptedApi api;
+  api.answer(fail(Code::kConflict, "the object has been modified"));
+  api.answer(nodeWith(R"({"spec":{}})", "6"));
+  api.answer(nodeWith("{}", "7"));
+  ASSERT_TRUE(changeNode(api, "a", "u1", always({.addTaints = {kOurTaint}}), "me", asRead(cachedNode())));
+  EXPECT_EQ(api.calls.size(), 3u);
+}
+
+TEST(ChangeNodeTest, TheCacheDoesNotTellThatNothingIsToBeDone) {
+  ScriptedApi api;
+  api.answer(nodeWith(R"({"spec":{}})", "6"));
+  api.answer(nodeWith("{}", "7"));
+  api::Node node = cachedNode();
+  node.unschedulable = true;
+  ASSERT_TRUE(changeNode(api, "a", "u1", always({.unschedulable = true}), "me", asRead(node)));
+  EXPECT_EQ(api.calls.size(), 2u) << "read, and then written after all";
+}
+
+TEST(AsReadTest, ATimeThatTheCacheDoesNotHoldIsNotLost) {
+  EXPECT_FALSE(asRead(cachedNode({{"foreign", "", "NoExecute"}})));
+}
+
 TEST(ChangeNodeTest, GivesUpAfterFiveConflicts) {
   ScriptedApi api;
   for (int i = 0; i < 5; ++i) {

@@ -1,6 +1,8 @@
 #include "recovery/controller.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "base/log.h"
 
@@ -51,14 +53,15 @@ std::string groupOf(const Step& step) {
 
 }  // namespace
 
-Controller::Controller(kube::Api& api, Providers providers, std::string host, std::function<bool()> leading,
-                       Metrics& metrics)
+Controller::Controller(kube::Api& api, Providers providers, const std::string& host,
+                       std::function<bool()> leading, Metrics& metrics, Concurrency concurrency)
     : providers_(std::move(providers)),
       leading_(std::move(leading)),
       metrics_(metrics),
+      concurrency_(concurrency),
       caches_(api, signal()),
-      instances_(providers_),
-      executor_(api, caches_, providers_, std::move(host), leading_) {}
+      instances_(concurrency.asksAside ? askAside(providers_, signal()) : askAtOnce(providers_)),
+      executor_(api, caches_, providers_, host, leading_) {}
 
 TimePoint Controller::step(TimePoint now) {
   const TimePoint synced = caches_.sync(now);
@@ -85,56 +88,114 @@ Fleet Controller::look(TimePoint now) {
   std::erase_if(refused_, [&](const auto& entry) { return !fleet.incidents.contains(entry.first); });
   fleet.refused = refused_;
   fleet.facts = instances_.facts();
-  instances_.ask(fleet, now);
+  instances_.step(fleet, now);
   fleet.facts = instances_.facts();
   return fleet;
 }
 
-// True when something was carried out: the next plan may follow at once.
+// True when something was carried out: the next plan may follow at once. Places first, all of a policy in one write;
+// then what is done about different incidents and nodes, side by side; last what nothing waits for.
 bool Controller::carryOut(const std::vector<Step>& steps, TimePoint now) {
   retryAt_ = kNever;
   std::erase_if(attempts_, [&](const auto& entry) { return entry.second.notBefore + kLastRetry < now; });
-  std::set<std::string> stopped;
-  bool acted = false;
+  std::map<std::string, std::vector<const Step*>> places;
+  std::vector<const Step*> work;
+  std::vector<const Step*> events;
+  std::vector<const Step*> releases;  // of one policy: they would be in each other's way
   for (const Step& step : steps) {
-    if (stopped.contains(groupOf(step)) || justDone(step, now)) {
-      continue;
-    }
-    const bool done = mayTry(step, now) && carryOut(step, now);
-    acted = acted || done;
-    if (!done && isBarrier(step)) {
-      stopped.insert(groupOf(step));
+    if (const auto* take = std::get_if<TakeSlots>(&step.action)) {
+      places[take->policy].push_back(&step);
+    } else {
+      (is<PostEvent>(step) ? events : is<ReleaseSlots>(step) ? releases : work).push_back(&step);
     }
   }
-  return acted;
+  Round round{now, {}, false};
+  for (const auto& [policy, wanted] : places) {
+    takeSlots(wanted, round);
+  }
+  inParallel(work, round);
+  for (const Step* step : releases) {
+    carryOut(*step, round);
+  }
+  inParallel(events, round);
+  return round.acted;
 }
 
-// It succeeded moments ago, and what it does cannot be seen yet: what follows it may go on.
-bool Controller::justDone(const Step& step, TimePoint now) {
-  const auto at = attempts_.find(describe(step));
-  if (at == attempts_.end() || at->second.failures > 0 || at->second.notBefore <= now) {
+void Controller::takeSlots(const std::vector<const Step*>& steps, Round& round) {
+  std::vector<const Step*> due;
+  std::ranges::copy_if(steps, std::back_inserter(due),
+                       [&](const Step* step) { return mayTry(*step, round); });
+  if (due.empty()) {
+    return;
+  }
+  const Result<> result = executor_.takeSlots(due);
+  for (const Step* step : due) {
+    conclude(*step, result, round);
+  }
+}
+
+// The steps of one incident or node keep their order.
+void Controller::inParallel(const std::vector<const Step*>& steps, Round& round) {
+  std::vector<std::vector<const Step*>> groups;
+  std::map<std::string, std::size_t> groupAt;
+  for (const Step* step : steps) {
+    const auto [at, isNew] = groupAt.try_emplace(groupOf(*step), groups.size());
+    if (isNew) {
+      groups.emplace_back();
+    }
+    groups[at->second].push_back(step);
+  }
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t group = next++; group < groups.size(); group = next++) {
+      for (const Step* step : groups[group]) {
+        carryOut(*step, round);
+      }
+    }
+  };
+  std::vector<std::jthread> helpers;
+  const auto wanted = std::min(static_cast<std::size_t>(concurrency_.writers), groups.size());
+  for (std::size_t i = 1; i < wanted; ++i) {
+    helpers.emplace_back(work);
+  }
+  work();
+}
+
+void Controller::carryOut(const Step& step, Round& round) {
+  if (mayTry(step, round)) {
+    conclude(step, executor_.execute(step, round.now), round);
+  }
+}
+
+// Not when a step that it builds on failed, nor too soon after its own last try. One that succeeded moments ago and
+// whose effect cannot be seen yet holds up nothing; one that failed does.
+bool Controller::mayTry(const Step& step, Round& round) {
+  const std::lock_guard lock(mutex_);
+  if (round.stopped.contains(groupOf(step))) {
     return false;
   }
-  if (!is<PostEvent>(step)) {
-    retryAt_ = std::min(retryAt_, at->second.notBefore);
-  }
-  return true;
-}
-
-bool Controller::mayTry(const Step& step, TimePoint now) {
   const auto at = attempts_.find(describe(step));
-  if (at == attempts_.end() || at->second.notBefore <= now) {
+  if (at == attempts_.end() || at->second.notBefore <= round.now) {
     return true;
   }
-  retryAt_ = std::min(retryAt_, at->second.notBefore);
+  const bool justDone = at->second.failures == 0;
+  if (!justDone || !is<PostEvent>(step)) {
+    retryAt_ = std::min(retryAt_, at->second.notBefore);
+  }
+  if (!justDone && isBarrier(step)) {
+    round.stopped.insert(groupOf(step));
+  }
   return false;
 }
 
-bool Controller::carryOut(const Step& step, TimePoint now) {
-  const Result<> result = executor_.execute(step, now);
-  remember(step, result, now);
+void Controller::conclude(const Step& step, const Result<>& result, Round& round) {
+  const std::lock_guard lock(mutex_);
+  remember(step, result, round.now);
   report(step, result);
-  return result.has_value();
+  round.acted = round.acted || result.has_value();
+  if (!result && isBarrier(step)) {
+    round.stopped.insert(groupOf(step));
+  }
 }
 
 void Controller::remember(const Step& step, const Result<>& result, TimePoint now) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -15,12 +16,21 @@
 
 namespace mainstay::recovery {
 
+// What happens beside the loop's own thread.
+struct Concurrency {
+  // Threads that write for different incidents at a time. 1: the loop's own, so that the order of writes is the same in
+  // every run (simulation, crash proof).
+  int writers = 1;
+  // Providers are asked on a thread of their own, so that a silent cloud delays no isolation.
+  bool asksAside = false;
+};
+
 class Controller final : public Loop {
  public:
   // `api` refuses writes of a controller that does not lead (kube::LeaderOnlyApi); `leading` says whether
   // this one does. Notify signal() when it begins to lead. Everything referred to outlives the controller.
-  Controller(kube::Api& api, Providers providers, std::string host, std::function<bool()> leading,
-             Metrics& metrics);
+  Controller(kube::Api& api, Providers providers, const std::string& host, std::function<bool()> leading,
+             Metrics& metrics, Concurrency concurrency = {});
 
   std::string_view name() const override { return "recovery"; }
   TimePoint step(TimePoint now) override;
@@ -32,10 +42,18 @@ class Controller final : public Loop {
     int failures = 0;
   };
   Fleet look(TimePoint now);
+  // One plan being carried out.
+  struct Round {
+    TimePoint now;
+    std::set<std::string> stopped;  // incidents and nodes whose barrier failed
+    bool acted = false;
+  };
   bool carryOut(const std::vector<Step>& steps, TimePoint now);
-  bool carryOut(const Step& step, TimePoint now);
-  bool justDone(const Step& step, TimePoint now);
-  bool mayTry(const Step& step, TimePoint now);
+  void takeSlots(const std::vector<const Step*>& steps, Round& round);
+  void inParallel(const std::vector<const Step*>& steps, Round& round);
+  void carryOut(const Step& step, Round& round);
+  bool mayTry(const Step& step, Round& round);
+  void conclude(const Step& step, const Result<>& result, Round& round);
   void remember(const Step& step, const Result<>& result, TimePoint now);
   void report(const Step& step, const Result<>& result);
   void measure(const Fleet& fleet);
@@ -44,15 +62,17 @@ class Controller final : public Loop {
   const Providers providers_;
   const std::function<bool()> leading_;
   Metrics& metrics_;
+  const Concurrency concurrency_;
   Caches caches_;
   InstanceWatch instances_;
   Executor executor_;
+  std::mutex mutex_;  // guards the Round, and the three below while several threads write
   std::map<std::string, Attempt> attempts_;     // by describe(step)
   std::map<std::string, std::string> refused_;  // by incident: what the provider answered to the mark
-  std::set<std::pair<std::string, std::string>> measured_;  // policy and phase of the gauges that exist
   TimePoint retryAt_ = kNever;
-  std::string trouble_;  // last reason for not planning that was logged
-  int streak_ = 0;       // plans in a row that led to steps
+  std::set<std::pair<std::string, std::string>> measured_;  // policy and phase of the gauges that exist
+  std::string trouble_;                                     // last reason for not planning that was logged
+  int streak_ = 0;                                          // plans in a row that led to steps
 };
 
 }  // namespace mainstay::recovery

@@ -75,6 +75,60 @@ TEST_F(RecoveryTest, MarksTheNodeAsHyperPodDoes) {
   EXPECT_THAT(world.told("NodeIsolated"), ElementsAre(HasSubstr("DMA_ERROR on device 3")));
 }
 
+TEST_F(RecoveryTest, AsksTheProviderNothingBeforeTheNodeIsIsolated) {
+  begin();
+  world.raiseFault("b");
+  int questions = -1;
+  world.api.refuse = [&](const kube::ApiRequest& request) -> std::optional<Error> {
+    if (request.method == "PATCH" && request.path == World::nodePath("b")) {
+      questions = world.cloud.questions;
+    }
+    return std::nullopt;
+  };
+  world.run();
+  EXPECT_EQ(questions, 0);
+  EXPECT_GT(world.cloud.questions, 0) << "before its pods are asked to leave";
+}
+
+TEST_F(RecoveryTest, ANodeWhoseInstanceIsUnknownIsIsolatedAndNoMore) {
+  begin();
+  world.addPod("b", "web");
+  world.cloud.instances.erase("local:///zone/i-b");
+  world.raiseFault("b");
+  world.run(hours(1));
+  EXPECT_EQ(world.phaseOf("b"), Phase::kIsolated);
+  EXPECT_THAT(world.incidentOf("b").status.message, HasSubstr("a kubelet answers under the node's name"));
+  EXPECT_TRUE(world.api.find(World::podPath("web")));
+  EXPECT_TRUE(world.hasNode("b"));
+  EXPECT_THAT(world.told("InstanceUnknown"), SizeIs(testing::Ge(1u)));
+}
+
+// Many nodes at once: their places in one write of the policy, the rest by several threads.
+TEST_F(RecoveryTest, IsolatesManyNodesSideBySide) {
+  world.concurrency.writers = 4;
+  world.restart();
+  constexpr int kNodes = 12;
+  for (int i = 0; i < kNodes; ++i) {
+    world.addNode("n" + std::to_string(i));
+  }
+  world.enforce("limits: {isolated: {max: 100%}, inRecovery: {max: 100%}, perHour: 100}\n");
+  world.run();
+  world.api.writes.clear();
+  for (int i = 0; i < kNodes; ++i) {
+    world.raiseFault("n" + std::to_string(i));
+  }
+  world.launches = false;
+  world.run();
+  EXPECT_THAT(world.slots(), SizeIs(2 * kNodes));
+  const auto slotWrites = std::ranges::count_if(world.api.writes, [](const kube::ApiRequest& write) {
+    return write.path.find("/recoverypolicies/") != std::string::npos;
+  });
+  EXPECT_EQ(slotWrites, 1);
+  for (int i = 0; i < kNodes; ++i) {
+    EXPECT_TRUE(world.tainted("n" + std::to_string(i))) << i;
+  }
+}
+
 TEST_F(RecoveryTest, GivesANewReadyNodeItsFirstLabel) {
   world.addNode("a");
   world.addNode("booting");

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@ class FakeApi final : public kube::Api {
   std::vector<kube::ApiRequest> writes;
   TimePoint now{};
 
+  // Thread-safe; all else is for the test's own thread.
   Result<Json> call(const kube::ApiRequest& request, Deadline) override {
+    const std::lock_guard lock(mutex_);
     if (refuse) {
       if (std::optional<Error> error = refuse(request)) {
         return fail(*std::move(error));
@@ -77,6 +80,7 @@ class FakeApi final : public kube::Api {
   std::vector<Json> all(const api::Resource& resource) const { return below(resource.path()); }
 
  private:
+  std::mutex mutex_;
   struct Place {
     std::string collection;  // without the namespace: "/api/v1/pods"
     std::string path;        // of the object

@@ -133,7 +133,16 @@ void IncidentPlan::held() {
   }
 }
 
+// Reversible up to here; what follows needs the provider's word on the instance.
 void IncidentPlan::isolated() {
+  const auto facts = context_.fleet.facts.find(incident_.meta.name);
+  if (facts == context_.fleet.facts.end()) {
+    return say("asks provider " + status_.provider.name + " about instance " + status_.provider.instance);
+  }
+  if (facts->second.gone() && node_ && node_->ready()) {
+    tell(true, "InstanceUnknown", instanceUnknown());
+    return say("waits: " + instanceUnknown());
+  }
   go(Phase::kDraining, "its pods are asked to leave", context_.now + policy_->drainDeadline);
 }
 
@@ -218,14 +227,14 @@ std::string IncidentPlan::whyNotYet() const {
   if (status_.provider.instance.empty()) {
     return "waits: the Node has no spec.providerID, so nobody can be asked to replace its instance";
   }
-  const auto facts = context_.fleet.facts.find(incident_.meta.name);
-  if (facts != context_.fleet.facts.end() && facts->second.gone() && node_ && node_->ready()) {
-    return "waits: instance " + status_.provider.instance +
-           " does not exist any more, and yet a kubelet answers under the node's name; delete the Node so "
-           "that the "
-           "machine registers anew";
-  }
   return "";
+}
+
+std::string IncidentPlan::instanceUnknown() const {
+  return "instance " + status_.provider.instance +
+         " does not exist any more, and yet a kubelet answers under the node's name; delete the Node so that "
+         "the "
+         "machine registers anew";
 }
 
 void IncidentPlan::takePlaces() {

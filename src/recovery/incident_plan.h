@@ -45,6 +45,7 @@ class IncidentPlan {
   std::string whyStale() const;
   std::string whyOnlyWatched() const;
   std::string whyNotYet() const;
+  std::string instanceUnknown() const;
   void takePlaces();
   std::string takePlace(api::Slot slot, std::map<api::Slot, int>& taken);
   void keepIsolated();

@@ -1,8 +1,10 @@
 #include "recovery/instance_watch.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "api/names.h"
+#include "base/channel.h"
 #include "recovery/replacement.h"
 
 namespace mainstay::recovery {
@@ -16,12 +18,18 @@ constexpr Duration kFirstWait = std::chrono::milliseconds(250);
 constexpr Duration kLastWait = std::chrono::seconds(15);
 // Never sooner than this, whatever happens.
 constexpr Duration kLeastWait = std::chrono::milliseconds(200);
-// In one step: two calls each, and a step should end within seconds also when each takes 100 ms.
-constexpr int kMaxAsked = 20;
+// Under way at a time: two calls each, and their answers should come within seconds also when each takes 100 ms.
+constexpr std::size_t kMaxAsked = 20;
 
-bool followsInstance(const api::NodeRecovery& incident) {
+// Isolation is ours alone and does not wait for the provider: its word is needed from there on.
+bool needsInstance(const api::NodeRecovery& incident) {
   const Phase phase = incident.status.phase;
-  return phase == Phase::kReplacing || phase == Phase::kValidating || phase == Phase::kEscalated;
+  return incident.open() && phase != Phase::kNew && phase != Phase::kHeld;
+}
+
+// What it says may change by itself, and matters.
+bool followsInstance(const api::NodeRecovery& incident) {
+  return needsInstance(incident) && incident.status.phase != Phase::kDraining;
 }
 
 // A node has joined that the last answer cannot know.
@@ -48,43 +56,158 @@ bool sameAnswer(const InstanceFacts& a, const InstanceFacts& b) {
   return summary(a) == summary(b);
 }
 
+// Answers the questions of one batch. Once a provider has no answer, perhaps by a timeout, the others of the batch get
+// the same: they would wait as long.
+class Interview {
+ public:
+  explicit Interview(const Providers& providers) : providers_(providers) {}
+
+  InstanceFacts answer(const InstanceQuestion& question) {
+    InstanceFacts facts;
+    facts.at = question.at;
+    facts.trouble = troubles_[question.provider];
+    if (!facts.trouble.empty()) {
+      return facts;
+    }
+    cloud::Provider& who = *providers_.at(question.provider);
+    Result<std::optional<cloud::Instance>> instance = who.describe(question.providerId);
+    if (!instance) {
+      facts.trouble = troubles_[question.provider] = instance.error().toString();
+      return facts;
+    }
+    facts.instance = *std::move(instance);
+    const bool told = facts.instance && !facts.instance->group.empty();
+    const std::string group = told ? facts.instance->group : question.group;
+    if (!group.empty()) {
+      describeGroup(who, group, facts);
+    }
+    return facts;
+  }
+
+ private:
+  void describeGroup(cloud::Provider& who, const std::string& group, InstanceFacts& facts) {
+    auto known = groups_.find(group);
+    if (known == groups_.end()) {
+      known = groups_.emplace(group, who.describeGroup(group)).first;
+    }
+    if (known->second) {
+      facts.group = *known->second;
+    } else {
+      facts.trouble = known->second.error().toString();
+    }
+  }
+
+  const Providers& providers_;
+  std::map<std::string, std::string> troubles_;         // by provider
+  std::map<std::string, Result<cloud::Group>> groups_;  // incidents share groups
+};
+
+class AtOnce final : public InstanceAsker {
+ public:
+  explicit AtOnce(const Providers& providers) : providers_(providers) {}
+
+  void ask(std::vector<InstanceQuestion> questions) override {
+    Interview interview(providers_);
+    for (const InstanceQuestion& question : questions) {
+      answers_.push_back({question.incident, interview.answer(question)});
+    }
+  }
+  std::vector<InstanceAnswer> take() override { return std::exchange(answers_, {}); }
+
+ private:
+  const Providers& providers_;
+  std::vector<InstanceAnswer> answers_;
+};
+
+class Aside final : public InstanceAsker {
+ public:
+  Aside(const Providers& providers, Signal& signal)
+      : providers_(providers), signal_(signal), thread_([this](std::stop_token stop) { run(stop); }) {}
+
+  void ask(std::vector<InstanceQuestion> questions) override {
+    if (!questions.empty()) {
+      questions_.tryPush(std::move(questions));
+    }
+  }
+  std::vector<InstanceAnswer> take() override { return answers_.drain(); }
+
+ private:
+  void run(std::stop_token stop) {
+    while (const auto batch = questions_.pop(stop)) {
+      Interview interview(providers_);
+      for (const InstanceQuestion& question : *batch) {
+        if (!answers_.push({question.incident, interview.answer(question)}, stop)) {
+          return;
+        }
+        signal_.notify();
+      }
+    }
+  }
+
+  const Providers& providers_;
+  Signal& signal_;
+  // At most kMaxAsked questions are under way, so neither is ever full.
+  Channel<std::vector<InstanceQuestion>> questions_{kMaxAsked};
+  Channel<InstanceAnswer> answers_{kMaxAsked};
+  std::jthread thread_;
+};
+
 }  // namespace
 
-void InstanceWatch::ask(const Fleet& fleet, TimePoint now) {
-  wake_ = kNever;
-  groups_.clear();
+std::unique_ptr<InstanceAsker> askAtOnce(const Providers& providers) {
+  return std::make_unique<AtOnce>(providers);
+}
+
+std::unique_ptr<InstanceAsker> askAside(const Providers& providers, Signal& signal) {
+  return std::make_unique<Aside>(providers, signal);
+}
+
+void InstanceWatch::step(const Fleet& fleet, TimePoint now) {
   joined_ = someoneJoined(fleet);
-  std::erase_if(facts_, [&](const auto& entry) {
-    const auto at = fleet.incidents.find(entry.first);
-    return at == fleet.incidents.end() || !at->second->open();
-  });
-  std::erase_if(rhythms_, [&](const auto& entry) { return !facts_.contains(entry.first); });
-  int asked = 0;
-  bool troubled = false;
+  takeAnswers();
+  std::vector<InstanceQuestion> questions;
   for (const auto& [name, incident] : fleet.incidents) {
     const auto policy = fleet.policies.find(incident->policy);
-    if (!incident->open() || policy == fleet.policies.end() ||
-        !providers_.contains(policy->second->provider)) {
+    if (policy == fleet.policies.end() || !fleet.providers.contains(policy->second->provider) ||
+        asked_.contains(name) || !due(*incident, now) || asked_.size() >= kMaxAsked) {
       continue;
     }
-    if (due(*incident, now)) {
-      if (asked++ >= kMaxAsked || troubled) {
-        wake_ = now;
-        break;
-      }
-      InstanceFacts answer = describe(*incident, policy->second->provider, now);
-      troubled = !answer.trouble.empty();  // perhaps by a timeout: the other nodes shall not wait for several
-      const bool changed = !facts_.contains(name) || !sameAnswer(facts_[name], answer);
-      facts_[name] = std::move(answer);
-      pace(*incident, changed, now);
-    }
-    if (followsInstance(*incident)) {
-      wake_ = std::min({wake_, rhythms_[name].next, joined_ ? facts_[name].at + kLeastWait : kNever});
+    asked_.insert(name);
+    questions.push_back(
+        {name, policy->second->provider, incident->node.providerId, incident->status.provider.group, now});
+  }
+  asker_->ask(std::move(questions));
+  takeAnswers();
+  const auto closed = [&](const auto& entry) {
+    const auto at = fleet.incidents.find(entry.first);
+    return at == fleet.incidents.end() || !at->second->open();
+  };
+  std::erase_if(facts_, closed);
+  std::erase_if(rhythms_, closed);
+  wake_ = kNever;
+  for (const auto& [name, rhythm] : rhythms_) {
+    if (!asked_.contains(name) && followsInstance(*fleet.incidents.at(name))) {
+      wake_ = std::min({wake_, rhythm.next, joined_ ? facts_[name].at + kLeastWait : kNever});
     }
   }
 }
 
+void InstanceWatch::takeAnswers() {
+  for (InstanceAnswer& answer : asker_->take()) {
+    asked_.erase(answer.incident);
+    const auto known = facts_.find(answer.incident);
+    const bool changed = known == facts_.end() || !sameAnswer(known->second, answer.facts);
+    Rhythm& rhythm = rhythms_[answer.incident];
+    rhythm.wait = changed || rhythm.wait == Duration{} ? kFirstWait : std::min(rhythm.wait * 2, kLastWait);
+    rhythm.next = answer.facts.at + rhythm.wait;
+    facts_[answer.incident] = std::move(answer.facts);
+  }
+}
+
 bool InstanceWatch::due(const api::NodeRecovery& incident, TimePoint now) const {
+  if (!needsInstance(incident)) {
+    return false;
+  }
   const auto known = facts_.find(incident.meta.name);
   if (known == facts_.end()) {
     return true;
@@ -99,40 +222,6 @@ bool InstanceWatch::due(const api::NodeRecovery& incident, TimePoint now) const 
   }
   const auto rhythm = rhythms_.find(incident.meta.name);
   return (rhythm != rhythms_.end() && now >= rhythm->second.next) || (joined_ && now >= asked + kLeastWait);
-}
-
-InstanceFacts InstanceWatch::describe(const api::NodeRecovery& incident, const std::string& provider,
-                                      TimePoint now) {
-  InstanceFacts facts;
-  facts.at = now;
-  cloud::Provider& who = *providers_.at(provider);
-  Result<std::optional<cloud::Instance>> instance = who.describe(incident.node.providerId);
-  if (!instance) {
-    facts.trouble = instance.error().toString();
-    return facts;
-  }
-  facts.instance = *std::move(instance);
-  const std::string group = facts.instance && !facts.instance->group.empty() ? facts.instance->group
-                                                                             : incident.status.provider.group;
-  if (group.empty()) {
-    return facts;
-  }
-  auto known = groups_.find(group);
-  if (known == groups_.end()) {
-    known = groups_.emplace(group, who.describeGroup(group)).first;
-  }
-  if (known->second) {
-    facts.group = *known->second;
-  } else {
-    facts.trouble = known->second.error().toString();
-  }
-  return facts;
-}
-
-void InstanceWatch::pace(const api::NodeRecovery& incident, bool changed, TimePoint now) {
-  Rhythm& rhythm = rhythms_[incident.meta.name];
-  rhythm.wait = changed || rhythm.wait == Duration{} ? kFirstWait : std::min(rhythm.wait * 2, kLastWait);
-  rhythm.next = now + rhythm.wait;
 }
 
 }  // namespace mainstay::recovery

@@ -205,7 +205,7 @@ class World {
     }
     controller_ = std::make_unique<Controller>(
         *door, Providers{{"local", provider}}, "host",
-        [this, crash] { return leading && !(crash && crash->dead()); }, metrics);
+        [this, crash] { return leading && !(crash && crash->dead()); }, metrics, concurrency);
   }
   void after(Duration span, std::function<void()> what) { events_.emplace(api.now + span, std::move(what)); }
 
@@ -260,8 +260,9 @@ class World {
   FakeCloud cloud;
   Metrics metrics;
   bool leading = true;
-  bool launches = true;  // the group launches another for one that ends
-  bool podsEnd = true;   // kubelets end the pods that are told to
+  Concurrency concurrency;  // from the next restart() on
+  bool launches = true;     // the group launches another for one that ends
+  bool podsEnd = true;      // kubelets end the pods that are told to
   std::string newDevices = "16";
 
  private:

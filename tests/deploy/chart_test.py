@@ -74,6 +74,12 @@ def test_images_come_from_a_private_registry_by_digest():
         assert pod_of(objects, kind)["imagePullSecrets"] == [{"name": "ecr"}, {"name": "other"}]
 
 
+def test_a_blind_agent_is_not_ready_but_lives():
+    agent, = [c for c in pod_of(render(), "DaemonSet")["containers"] if c["name"] == "agent"]
+    assert agent["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert agent["livenessProbe"]["httpGet"]["path"] == "/healthz"
+
+
 def test_only_the_agent_is_privileged_and_only_for_the_device():
     objects = render("--set", "sidecar.enabled=true")
     for container in containers(objects):

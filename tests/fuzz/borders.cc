@@ -1,16 +1,26 @@
 #include "borders.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
+#include "agent/monitors/plugin/check_run.h"
+#include "agent/monitors/plugin/check_schedule.h"
 #include "agent/probes/nvml_survey.h"
 #include "agent/probes/storage.h"
+#include "agent/sources/journal_reader.h"
+#include "agent/sources/line_splitter.h"
+#include "agent/stats/collectors.h"
+#include "agent/stats/config.h"
+#include "agent/stats/disk.h"
+#include "agent/tools/log_patterns.h"
 #include "cloud/aws/call_error.h"
 #include "cloud/aws/shared_files.h"
 #include "cloud/aws/xml.h"
 #include "fault/finding.h"
 #include "fault/json_places.h"
+#include "fault/line_format.h"
 #include "fault/matcher.h"
 #include "fault/record.h"
 #include "fault/rule.h"
@@ -72,6 +82,55 @@ void ruleFile(std::string_view input) {
   matcherOf(patterns, config->bufferSize).push(record);
 }
 
+namespace {
+
+std::string_view takeLine(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  return line;
+}
+
+agent::Lines linesOf(std::string_view head, std::string_view rest) {
+  agent::LineSplitter splitter;
+  agent::Lines lines;
+  splitter.take(head, lines);
+  splitter.take(rest, lines);
+  splitter.finish(lines);
+  return lines;
+}
+
+}  // namespace
+
+// The first three lines are the config's keys, the rest is the log.
+void logLines(std::string_view input) {
+  const std::string timestamp(takeLine(input)), message(takeLine(input)), layout(takeLine(input));
+  const agent::Lines lines = linesOf(input, "");
+  const agent::Lines inTwo = linesOf(input.substr(0, input.size() / 3), input.substr(input.size() / 3));
+  require(inTwo.lines == lines.lines && inTwo.tooLong == lines.tooLong,
+          "lines do not depend on how their bytes come");
+  const TimePoint now = *parseTime("2026-11-29T20:14:07Z");
+  const auto format = fault::LineFormat::create({{fault::LineFormat::kTimestamp, timestamp},
+                                                 {fault::LineFormat::kMessage, message},
+                                                 {fault::LineFormat::kTimeLayout, layout}},
+                                                {"audit:"});
+  const auto syslog = *fault::LineFormat::create(
+      {{fault::LineFormat::kTimestamp, "^.{15}"}, {fault::LineFormat::kTimeLayout, "Jan _2 15:04:05"}}, {});
+  for (const std::string& line : lines.lines) {
+    require(line.size() <= agent::LineSplitter::kMaxLine, "a line is bounded");
+    if (const auto record = syslog.read(line, now)) {
+      require(record->time <= now + std::chrono::days(1), "a time without a year is not ahead");
+    }
+    if (const auto record = format ? format->read(line, now) : fail(Code::kInvalidArgument, "")) {
+      require(fault::sanitizeUtf8(record->text) == record->text, "text is valid UTF-8");
+    }
+  }
+  agent::JournalEntry entry;
+  entry.message = input;
+  const std::string text = agent::recordOf(entry).text;
+  require(fault::sanitizeUtf8(fault::trim(text)) == text, "a journal's text is trimmed valid UTF-8");
+}
+
 void json(std::string_view input) {
   const auto value = parseJson(input);
   if (!value) {
@@ -130,6 +189,82 @@ void metricsText(std::string_view input) {
   const std::string more = std::string(input) + "\nproblem_counter{reason=\"NeuronHasError_DMA_ERROR\"} 1";
   require(sidecar::readProblems(more, reasons).seen["NeuronHasError_DMA_ERROR"],
           "nothing before a good line hides it");
+}
+
+void pluginConfig(std::string_view input) {
+  const FakeFileSystem files(std::map<std::string, std::string>{{"/check", ""}});
+  const auto config = agent::parsePluginConfig(input, "fuzz.json", files);
+  if (!config) {
+    return;
+  }
+  require(config->concurrency >= 1 && config->concurrency <= agent::kMaxConcurrency,
+          "so many checks run at once");
+  std::vector<Duration> intervals;
+  for (const agent::PluginRule& rule : config->rules) {
+    require(rule.timeout > Duration(0), "a check has time to run");
+    require(rule.path == "/check", "a check exists");
+    intervals.push_back(rule.interval);
+  }
+  const TimePoint now(std::chrono::years(50));
+  agent::CheckSchedule schedule(intervals, config->concurrency, now);
+  require(schedule.plan(now).size() == std::min(intervals.size(), config->concurrency),
+          "all run at the start, as many at once as may");
+  require(schedule.nextPlan() > now, "the next time is later");
+}
+
+void pluginOutput(std::string_view input) {
+  for (const bool timedOut : {false, true}) {
+    for (const std::size_t limit : {0, 7, 80, 100000}) {
+      agent::PluginRule rule;
+      rule.path = "/check";
+      const std::string message =
+          agent::interpret(rule, {ExitStatus{}, timedOut, std::string(input)}, limit).message;
+      require(message.size() <= limit, "a message is bounded");
+      require(fault::sanitizeUtf8(message) == message, "a message is valid UTF-8");
+    }
+  }
+  const auto patterns = agent::parseLogPatterns({"1:x.*y"});
+  agent::LineCounter whole(*patterns);
+  agent::LineCounter pieces(*patterns);
+  whole.take(input);
+  for (const char& byte : input) {
+    pieces.take({&byte, 1});
+  }
+  whole.finish();
+  pieces.finish();
+  require(whole.complaint() == pieces.complaint(), "lines are the same however they come");
+}
+
+namespace {
+
+void requireShowable(const Result<agent::stats::Samples>& samples) {
+  for (const agent::stats::Sample& sample : samples.value_or(agent::stats::Samples())) {
+    require(std::isfinite(sample.value), "a value is a number");
+    for (const auto& [label, value] : sample.labels) {
+      require(fault::sanitizeUtf8(value) == value, "labels are valid UTF-8");
+    }
+  }
+}
+
+}  // namespace
+
+void statsText(std::string_view input) {
+  namespace stats = agent::stats;
+  const std::string text = fault::sanitizeUtf8(input);
+  requireShowable(stats::loadSamples(text));
+  requireShowable(stats::cpuSamples(text));
+  requireShowable(stats::memorySamples(text));
+  requireShowable(stats::netSamples(text, nullptr));
+  requireShowable(stats::hostSamples(text, "6.1", stats::osVersion(text)));
+  requireShowable(stats::osFeatureSamples(text, text, {}));
+  const stats::DiskTable disks = stats::parseDiskStats(text).value_or(stats::DiskTable());
+  requireShowable(stats::diskSamples(disks, std::nullopt, disks, std::chrono::seconds(1)));
+  for (const stats::Mount& mount : stats::parseMounts(input, "\text4\n", disks)) {
+    requireShowable(stats::usageSamples(mount, {}));
+  }
+  if (const auto config = stats::parseStatsConfig(input, "fuzz.json")) {
+    require(config->interval > Duration{} && config->usageTimeout <= config->interval, "times are in order");
+  }
 }
 
 void nvmlAnswer(std::string_view input) {

@@ -9,6 +9,7 @@ namespace mainstay::fuzz {
 
 void kmsgRecord(std::string_view input);
 void ruleFile(std::string_view input);
+void logLines(std::string_view input);
 void json(std::string_view input);
 void findings(std::string_view input);
 void awsAnswer(std::string_view input);
@@ -16,5 +17,8 @@ void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);
 void nvmlAnswer(std::string_view input);
 void mountLine(std::string_view input);
+void pluginConfig(std::string_view input);
+void pluginOutput(std::string_view input);
+void statsText(std::string_view input);
 
 }  // namespace mainstay::fuzz

@@ -39,11 +39,17 @@ TEST(FuzzCorpusTest, KmsgRecord) {
 TEST(FuzzCorpusTest, RuleFile) {
   replay("ruleFile", ruleFile);
 }
+TEST(FuzzCorpusTest, LogLines) {
+  replay("logLines", logLines);
+}
 TEST(FuzzCorpusTest, Json) {
   replay("json", json);
 }
 TEST(FuzzCorpusTest, MetricsText) {
   replay("metricsText", metricsText);
+}
+TEST(FuzzCorpusTest, StatsText) {
+  replay("statsText", statsText);
 }
 TEST(FuzzCorpusTest, Findings) {
   replay("findings", findings);
@@ -59,6 +65,12 @@ TEST(FuzzCorpusTest, NvmlAnswer) {
 }
 TEST(FuzzCorpusTest, MountLine) {
   replay("mountLine", mountLine);
+}
+TEST(FuzzCorpusTest, PluginConfig) {
+  replay("pluginConfig", pluginConfig);
+}
+TEST(FuzzCorpusTest, PluginOutput) {
+  replay("pluginOutput", pluginOutput);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/file_system.h"
 #include "base/loop.h"
 #include "base/subprocess.h"
+#include "kube/events.h"
 #include "kube/watch_cache.h"
 #include "local/api/direct_api.h"
 #include "local/api/http_front.h"
@@ -221,6 +222,25 @@ TEST_F(KubectlTest, DescribeNodeShowsConditionsPodsAndEvents) {
   EXPECT_THAT(said({"describe", "node", "node-a"}),
               AllOf(ContainsRegex("Ready +True .*KubeletReady"), ContainsRegex("default +trainer-0"),
                     HasSubstr("Unschedulable:"), ContainsRegex("Warning +Drained .*all gone")));
+}
+
+TEST_F(KubectlTest, ShowsTheEventsOfANodeThatOurRecorderWrites) {
+  const std::string uid = findString(node("node-a"), "metadata", "uid");
+  ASSERT_FALSE(uid.empty());
+  kube::EventRecorder recorder(api_, "kernel-monitor", "node-a");
+  ASSERT_TRUE(recorder.record({"v1", "Node", "", "node-a", uid}, "Warning", "OOMKilling", "100% of it",
+                              clock_.now()));
+  ASSERT_TRUE(recorder.record({"v1", "Node", "kube-system", "node-a", uid}, "Warning", "TaskHung",
+                              "task sh:1", clock_.now()));
+  EXPECT_THAT(said({"describe", "node", "node-a"}),
+              ContainsRegex("Warning +OOMKilling +[0-9]+s +kernel-monitor +100% of it"));
+  EXPECT_THAT(said({"describe", "node", "node-b"}), Not(HasSubstr("OOMKilling")));
+  if (minorVersion() >= 26) {  // the command is younger than Debian's kubectl
+    EXPECT_THAT(said({"events", "--for=node/node-a"}),
+                ContainsRegex("Warning +OOMKilling +Node/node-a +100% of it"));
+    EXPECT_THAT(said({"events", "--for=node/node-a", "-n", "kube-system"}), HasSubstr("TaskHung"));
+    EXPECT_THAT(said({"events", "--for=node/node-b"}), Not(HasSubstr("OOMKilling")));
+  }
 }
 
 TEST_F(KubectlTest, LabelsAnnotatesAndTaints) {

@@ -106,16 +106,16 @@ subjects:
 {{- end }}
 {{- end -}}
 
-{{/* Liveness and readiness of a container that serves /healthz; takes (list $ "port"). */}}
+{{/* Liveness and readiness of a container that serves /healthz; takes (list $ "port" "/path of readiness"). */}}
 {{- define "mainstay.probes" -}}
 {{- $scheme := ternary "HTTPS" "HTTP" (not (empty (first .).Values.tls.secretName)) -}}
 livenessProbe:
-  httpGet: {path: /healthz, port: {{ last . }}, scheme: {{ $scheme }}}
+  httpGet: {path: /healthz, port: {{ index . 1 }}, scheme: {{ $scheme }}}
   initialDelaySeconds: 5
   periodSeconds: 10
   timeoutSeconds: 5
 readinessProbe:
-  httpGet: {path: /healthz, port: {{ last . }}, scheme: {{ $scheme }}}
+  httpGet: {path: {{ last . }}, port: {{ index . 1 }}, scheme: {{ $scheme }}}
   periodSeconds: 10
   timeoutSeconds: 5
 {{- end -}}

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -64,10 +65,16 @@ class SocketLog final : public KernelLog {
   SocketLog(Descriptor socket, std::string path) : socket_(std::move(socket)), path_(std::move(path)) {}
 
   Result<KernelLogRead> read() override {
+    if (!ahead_.empty()) {
+      return nextAhead();
+    }
     MAINSTAY_ASSIGN(const std::string_view answer, ask(kernel_log_protocol::kReadRequest));
     switch (answer.front()) {
       case kernel_log_protocol::kRecordAnswer:
         return KernelLogRead{KernelLogRead::Kind::kRecord, std::string(answer.substr(1))};
+      case kernel_log_protocol::kRecordsAnswer:
+        ahead_ = answer.substr(1);
+        return ahead_.empty() ? unexpected(answer) : Result<KernelLogRead>(nextAhead());
       case kernel_log_protocol::kEmptyAnswer:
         return KernelLogRead{};
       case kernel_log_protocol::kOverrunAnswer:
@@ -82,6 +89,13 @@ class SocketLog final : public KernelLog {
   int descriptor() const override { return socket_.get(); }
 
  private:
+  KernelLogRead nextAhead() {
+    const std::size_t end = std::min(ahead_.find('\0'), ahead_.size());
+    KernelLogRead read{KernelLogRead::Kind::kRecord, std::string(ahead_.substr(0, end))};
+    ahead_.remove_prefix(std::min(end + 1, ahead_.size()));
+    return read;
+  }
+
   // The answer, in buffer_; never empty.
   Result<std::string_view> ask(char request) {
     if (::send(socket_.get(), &request, 1, MSG_NOSIGNAL) != 1) {
@@ -105,6 +119,7 @@ class SocketLog final : public KernelLog {
   }
 
   Result<> seek(char request) {
+    ahead_ = {};
     MAINSTAY_ASSIGN(const std::string_view answer, ask(request));
     if (answer.front() != kernel_log_protocol::kSoughtAnswer) {
       return unexpected(answer);
@@ -119,7 +134,8 @@ class SocketLog final : public KernelLog {
 
   Descriptor socket_;
   std::string path_;
-  std::array<char, kMaxKernelRecord + 1> buffer_{};
+  std::array<char, kernel_log_protocol::kMaxRecordsAnswer> buffer_{};
+  std::string_view ahead_;  // of buffer_: records that were sent along and are not read yet
 };
 
 Result<std::unique_ptr<KernelLog>> openDevice(const std::string& path) {

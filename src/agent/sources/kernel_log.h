@@ -54,8 +54,9 @@ inline constexpr std::size_t kMaxKernelRecord = 8192;
 //
 //   reader -> log   one byte, one of the requests below
 //   log -> reader   exactly one message per request, in order: an answer tag, then for kRecordAnswer the
-//   record's bytes
-//                   (at most kMaxKernelRecord)
+//                   record's bytes (at most kMaxKernelRecord), for kRecordsAnswer several, each ended by a zero byte
+//                   (at most kMaxRecordsAnswer in all). A
+//                   round trip for each record is too slow in a flood.
 //
 // Waking: an answer kEmptyAnswer arms the connection. When a record is written to the log, the log sends one
 // kWakeMessage to each armed connection and disarms it; a request disarms, too. So at most one wake-up is
@@ -64,14 +65,18 @@ inline constexpr std::size_t kMaxKernelRecord = 8192;
 // that connection and never waits for it.
 namespace kernel_log_protocol {
 inline constexpr char kReadRequest = 'R';
+inline constexpr char kReadManyRequest =
+    'M';  // as many as there are: a round trip per record is too slow in a flood
 inline constexpr char kSeekOldestRequest = 'O';
 inline constexpr char kSeekEndRequest = 'E';
 
 inline constexpr char kRecordAnswer = 'r';   // tag + record
+inline constexpr char kRecordsAnswer = 'm';  // tag + (record + "\\0")...
 inline constexpr char kEmptyAnswer = 'e';    // EAGAIN, and armed
 inline constexpr char kOverrunAnswer = 'p';  // EPIPE; the position is now the oldest record left
 inline constexpr char kSoughtAnswer = 's';   // to both seeks
 inline constexpr char kWakeMessage = 'w';    // unasked
+inline constexpr std::size_t kMaxRecordsAnswer = 32u << 10;
 }  // namespace kernel_log_protocol
 
 }  // namespace mainstay::agent

@@ -84,6 +84,19 @@ TEST(SocketKernelLogTest, TellsRecordEmptyOverrunAndSeek) {
                                             wire::kSeekOldestRequest, wire::kSeekEndRequest}));
 }
 
+TEST(SocketKernelLogTest, RecordsThatComeTogetherAreReadOneByOne) {
+  TemporaryFolder folder("kernel-log");
+  const std::string path = folder.path() + "/kmsg";
+  using namespace std::string_literals;
+  ScriptedLog server(path, {{"m3,1,2,-;first\n\0003,2,2,-;second\n\0"s}, {"s"}, {"e"}});
+  auto log = openKernelLog(path);
+  ASSERT_TRUE(log);
+  EXPECT_EQ((*log)->read()->record, "3,1,2,-;first\n");
+  EXPECT_TRUE((*log)->seekEnd()) << "what was sent along is passed over, too";
+  EXPECT_EQ((*log)->read()->kind, KernelLogRead::Kind::kEmpty);
+  EXPECT_EQ(server.requests(), (std::string{wire::kReadRequest, wire::kSeekEndRequest, wire::kReadRequest}));
+}
+
 TEST(SocketKernelLogTest, WakeMessagesMakeItReadableAndAreSkipped) {
   TemporaryFolder folder("kernel-log");
   const std::string path = folder.path() + "/kmsg";

@@ -4,12 +4,6 @@
 #include <ctime>
 
 namespace mainstay::agent {
-namespace {
-
-constexpr Duration kFirstRetry = std::chrono::milliseconds(250);
-constexpr Duration kLastRetry = std::chrono::seconds(5);  // as often as node-problem-detector
-
-}  // namespace
 
 KmsgReader::KmsgReader(OpenKernelLog open, std::function<Duration()> logClock)
     : open_(std::move(open)), logClock_(std::move(logClock)) {}
@@ -43,7 +37,7 @@ void KmsgReader::readBatch(TimePoint now, std::vector<SourceNews>& news) {
       goBlind(read.error(), now, news);
       return;
     }
-    failures_ = 0;
+    pause_.reset();
     if (read->kind == KernelLogRead::Kind::kEmpty) {
       next_ = kNever;
       return;
@@ -78,15 +72,16 @@ void KmsgReader::take(const std::string& raw, TimePoint now, std::vector<SourceN
   overrun_ = false;
   lastSeq_ = record->seq;
   newestStamp_ = std::max(newestStamp_, record->sinceBoot);
+  if (record->text.empty()) {
+    return;  // not even an empty line of the window, as in node-problem-detector
+  }
   record->time = now - std::max(logClock_() - record->sinceBoot, Duration{});
   news.push_back(*std::move(record));
 }
 
 void KmsgReader::goBlind(const Error& error, TimePoint now, std::vector<SourceNews>& news) {
   log_.reset();
-  const Duration pause = std::min(kFirstRetry * (1 << std::min(failures_, 10)), kLastRetry);
-  ++failures_;
-  next_ = now + pause;
+  next_ = now + pause_.next();
   news.push_back(SourceBlind{error.toString()});
 }
 

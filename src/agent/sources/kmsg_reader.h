@@ -5,11 +5,12 @@
 #include <optional>
 
 #include "agent/sources/kernel_log.h"
+#include "agent/sources/retry_pause.h"
 #include "agent/sources/source.h"
 
 namespace mainstay::agent {
 
-class KmsgReader final : public Source {
+class KmsgReader final : public WaitableSource {
  public:
   // `logClock` is the present reading of the clock that stamps the log's records.
   KmsgReader(OpenKernelLog open, std::function<Duration()> logClock);
@@ -17,8 +18,7 @@ class KmsgReader final : public Source {
   // At most kBatch records; nextPoll() is then at once.
   std::vector<SourceNews> poll(TimePoint now) override;
   TimePoint nextPoll() const override { return next_; }
-  // Of the open log, to wait for more; -1 when there is none to wait on.
-  int descriptor() const { return log_ ? log_->descriptor() : -1; }
+  int descriptor() const override { return log_ ? log_->descriptor() : -1; }
 
   static constexpr int kBatch = 256;
 
@@ -32,7 +32,7 @@ class KmsgReader final : public Source {
   const std::function<Duration()> logClock_;
   std::unique_ptr<KernelLog> log_;
   TimePoint next_{};
-  int failures_ = 0;  // in a row
+  RetryPause pause_;
   bool overrun_ = false;
   std::optional<std::uint64_t> lastSeq_;
   Duration newestStamp_{};

@@ -14,24 +14,15 @@ const TimePoint kReadingNow = *parseTime("2026-11-29T20:14:07Z");
 
 class KmsgReaderTest : public ::testing::Test {
  protected:
-  // What a poll gave, one word each: the text of a record, "lost N", "blind", "reading".
   std::vector<std::string> poll(TimePoint now = kReadingNow) {
-    std::vector<std::string> words;
-    for (const SourceNews& news : reader.poll(now)) {
-      if (const auto* record = std::get_if<fault::Record>(&news)) {
-        words.push_back(record->text);
+    const std::vector<SourceNews> news = reader.poll(now);
+    for (const SourceNews& one : news) {
+      if (const auto* record = std::get_if<fault::Record>(&one)) {
         lastTime = record->time;
-      } else if (const auto* lost = std::get_if<RecordsLost>(&news)) {
-        words.push_back("lost " + std::to_string(lost->count));
-        lastWhat = lost->what;
-      } else if (const auto* blind = std::get_if<SourceBlind>(&news)) {
-        words.push_back("blind");
-        lastWhat = blind->why;
-      } else {
-        words.push_back("reading");
       }
     }
-    return words;
+    lastWhat = testing::explanationIn(news);
+    return testing::wordsOf(news);
   }
   using Words = std::vector<std::string>;
 
@@ -76,6 +67,13 @@ TEST_F(KmsgReaderTest, ARecordThatCannotBeReadIsALoss) {
   log.writeRaw("rubbish");
   log.write("a");
   EXPECT_EQ(poll(), (Words{"reading", "lost 1", "a"}));
+}
+
+TEST_F(KmsgReaderTest, EmptyRecordsAreDropped) {
+  log.write("a");
+  log.write(" ");
+  log.write("b");
+  EXPECT_EQ(poll(), (Words{"reading", "a", "b"})) << "and are no gap";
 }
 
 TEST_F(KmsgReaderTest, OpensAgainAfterAnErrorWithoutReadingTwice) {

@@ -19,6 +19,11 @@ struct RecordsLost {
   std::uint64_t count = 0;
   std::string what;  // for people: which, and why
 };
+// Lines of a text log that are not in the form that the config gives: as a rule, those of other programs.
+struct LinesUnparsed {
+  std::uint64_t count = 0;
+  std::string example;  // for people: one of them, and why
+};
 // The source cannot be read any more; it goes on trying.
 struct SourceBlind {
   std::string why;
@@ -26,7 +31,7 @@ struct SourceBlind {
 // The source is open and being read (again).
 struct SourceReading {};
 
-using SourceNews = std::variant<fault::Record, RecordsLost, SourceBlind, SourceReading>;
+using SourceNews = std::variant<fault::Record, RecordsLost, LinesUnparsed, SourceBlind, SourceReading>;
 
 // Used by one loop, whose Signal it raises when there is news.
 class Source {
@@ -36,6 +41,13 @@ class Source {
   virtual std::vector<SourceNews> poll(TimePoint now) = 0;
   // When to poll again though nothing was signalled; kNever = not before the signal.
   virtual TimePoint nextPoll() const = 0;
+};
+
+// A source that somebody else waits for, by its descriptor: see SourceThread. Used by one thread.
+class WaitableSource : public Source {
+ public:
+  // Readable (POLLIN) when there may be news before nextPoll(); -1 when there is nothing to wait on.
+  virtual int descriptor() const = 0;
 };
 
 // Builds a source that raises the signal of the loop that owns it.

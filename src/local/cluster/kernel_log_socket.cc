@@ -135,10 +135,32 @@ std::string KernelLogSocket::answerTo(Reader& reader, char request) {
       reader.position = ring_->end();
       return {protocol::kSoughtAnswer};
     case protocol::kReadRequest:
-      break;
+      return manyFor(reader);
     default:
       return {};
   }
+}
+
+std::string KernelLogSocket::manyFor(Reader& reader) {
+  std::string first = oneFor(reader);
+  if (first.empty() || first.front() != protocol::kRecordAnswer) {
+    return first;
+  }
+  std::string answer = protocol::kRecordsAnswer + first.substr(1) + '\0';
+  while (answer.size() + KernelRing::kMaxRecord < protocol::kMaxRecordsAnswer) {
+    const std::uint64_t before = reader.position;
+    const std::string next = oneFor(reader);
+    if (next.empty() || next.front() != protocol::kRecordAnswer) {
+      reader.position = before;  // what else there is, the next request is told
+      reader.armed = false;
+      break;
+    }
+    answer += next.substr(1) + '\0';
+  }
+  return answer;
+}
+
+std::string KernelLogSocket::oneFor(Reader& reader) {
   const Result<agent::KernelLogRead> read = ring_->readAt(reader.position);
   if (!read) {
     return {};

@@ -37,6 +37,8 @@ class KernelLogSocket {
   void accept();
   bool answer(Reader& reader);
   std::string answerTo(Reader& reader, char request);
+  std::string oneFor(Reader& reader);
+  std::string manyFor(Reader& reader);
 
   const std::string path_;
   const Descriptor listener_;

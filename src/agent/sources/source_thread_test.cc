@@ -1,4 +1,4 @@
-#include "agent/sources/kmsg_thread.h"
+#include "agent/sources/source_thread.h"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <mutex>
+
+#include "agent/sources/kmsg_reader.h"
 
 namespace mainstay::agent {
 namespace {
@@ -55,12 +57,12 @@ class SharedLog {
   Descriptor event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 };
 
-std::unique_ptr<KmsgThread> startThread(SharedLog& log, const Clock& clock, Signal& signal) {
-  return std::make_unique<KmsgThread>(std::make_unique<KmsgReader>(log.opener(), monotonicTime), clock,
-                                      signal);
+std::unique_ptr<SourceThread> startThread(SharedLog& log, const Clock& clock, Signal& signal) {
+  return std::make_unique<SourceThread>("kmsg", std::make_unique<KmsgReader>(log.opener(), monotonicTime),
+                                        clock, signal);
 }
 
-TEST(KmsgThreadTest, SignalsTheLoopWhenRecordsCome) {
+TEST(SourceThreadTest, SignalsTheLoopWhenRecordsCome) {
   SteadyWallClock clock;
   Signal signal;
   SharedLog log;
@@ -78,18 +80,18 @@ TEST(KmsgThreadTest, SignalsTheLoopWhenRecordsCome) {
   EXPECT_EQ(got, 6u);
 }
 
-TEST(KmsgThreadTest, LosesNothingWhenTheLoopIsSlow) {
+TEST(SourceThreadTest, LosesNothingWhenTheLoopIsSlow) {
   SteadyWallClock clock;
   Signal signal;
   SharedLog log;
-  const std::uint64_t flood = KmsgThread::kQueue * 5;
+  const std::uint64_t flood = SourceThread::kQueue * 5;
   log.write(flood);
   const auto source = startThread(log, clock, signal);
   std::uint64_t got = 0;
   while (got < flood) {
     signal.waitUntil(clock, clock.now() + 10s, {});
     const auto news = source->poll(clock.now());
-    EXPECT_LE(news.size(), KmsgThread::kQueue);
+    EXPECT_LE(news.size(), SourceThread::kQueue);
     for (const SourceNews& one : news) {
       ASSERT_FALSE(std::holds_alternative<RecordsLost>(one));
       got += std::holds_alternative<fault::Record>(one) ? 1 : 0;
@@ -98,13 +100,13 @@ TEST(KmsgThreadTest, LosesNothingWhenTheLoopIsSlow) {
   EXPECT_EQ(got, flood);
 }
 
-TEST(KmsgThreadTest, StopsWhileItWaitsAndWhileItsQueueIsFull) {
+TEST(SourceThreadTest, StopsWhileItWaitsAndWhileItsQueueIsFull) {
   SteadyWallClock clock;
   Signal signal;
   SharedLog quiet;
   startThread(quiet, clock, signal).reset();
   SharedLog flooded;
-  flooded.write(KmsgThread::kQueue * 2);
+  flooded.write(SourceThread::kQueue * 2);
   auto source = startThread(flooded, clock, signal);
   signal.waitUntil(clock, clock.now() + 10s, {});
   source.reset();

@@ -1,4 +1,4 @@
-#include "agent/sources/kmsg_thread.h"
+#include "agent/sources/source_thread.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -10,27 +10,29 @@
 
 namespace mainstay::agent {
 
-KmsgThread::KmsgThread(std::unique_ptr<KmsgReader> reader, const Clock& clock, Signal& signal)
-    : reader_(std::move(reader)),
+SourceThread::SourceThread(std::string name, std::unique_ptr<WaitableSource> reader, const Clock& clock,
+                           Signal& signal)
+    : name_(std::move(name)),
+      reader_(std::move(reader)),
       clock_(clock),
       signal_(signal),
       news_(kQueue),
       stopEvent_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this](std::stop_token stop) { run(stop); }) {}
 
-KmsgThread::~KmsgThread() {
+SourceThread::~SourceThread() {
   thread_.request_stop();
   const std::uint64_t one = 1;
   // Cannot fail: the counter starts at zero.
   [[maybe_unused]] const ssize_t written = ::write(stopEvent_.get(), &one, sizeof(one));
 }
 
-std::vector<SourceNews> KmsgThread::poll(TimePoint) {
+std::vector<SourceNews> SourceThread::poll(TimePoint) {
   return news_.drain();
 }
 
-void KmsgThread::run(std::stop_token stop) {
-  ::pthread_setname_np(::pthread_self(), "kmsg");
+void SourceThread::run(std::stop_token stop) {
+  ::pthread_setname_np(::pthread_self(), name_.c_str());
   while (!stop.stop_requested()) {
     for (SourceNews& news : reader_->poll(clock_.now())) {
       if (news_.size() >= kQueue) {
@@ -47,7 +49,7 @@ void KmsgThread::run(std::stop_token stop) {
   }
 }
 
-void KmsgThread::waitForMore(std::stop_token stop) {
+void SourceThread::waitForMore(std::stop_token stop) {
   const TimePoint next = reader_->nextPoll();
   const TimePoint now = clock_.now();
   if (stop.stop_requested() || next <= now) {

@@ -1,0 +1,136 @@
+#include "agent/log_feeds.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "agent/log_monitor.h"
+#include "agent/sources/file_reader.h"
+#include "agent/sources/journal_reader.h"
+#include "agent/sources/kmsg_reader.h"
+#include "agent/sources/source_thread.h"
+
+namespace mainstay::agent {
+namespace {
+
+// A log and all who read it.
+struct SharedLog {
+  std::string key;  // the same for configs that share it
+  SourceName name;
+  std::string thread;
+  std::function<std::unique_ptr<WaitableSource>(TimePoint since)> makeReader;
+  TimePoint since = kNever;  // the oldest record that one of them wants
+  std::vector<std::unique_ptr<RecordMonitor>> readers;
+};
+
+SharedLog kernelLog(const fault::LogMonitorConfig&, const std::string& kmsgPath) {
+  SharedLog log;
+  log.key = "kmsg";
+  log.name = kernelLogName();
+  log.thread = "kmsg";
+  log.makeReader = [kmsgPath](TimePoint) {
+    return std::make_unique<KmsgReader>([kmsgPath] { return openKernelLog(kmsgPath); }, monotonicTime);
+  };
+  return log;
+}
+
+SharedLog programJournal(const fault::LogMonitorConfig& config, const std::string&) {
+  const JournalSelection selection{.folder = config.logPath,
+                                   .identifier = config.pluginConfig.at(fault::kJournalSource)};
+  SharedLog log;
+  log.key = "journald\n" + selection.identifier + "\n" + selection.folder;
+  log.name = {"journald:" + selection.identifier, "journal of " + selection.identifier, "Journal"};
+  log.thread = "journal";
+  log.makeReader = [selection](TimePoint since) {
+    return std::make_unique<JournalReader>(
+        [selection](TimePoint from, const std::string& cursor) {
+          return openJournal(selection, from, cursor);
+        },
+        since);
+  };
+  return log;
+}
+
+SharedLog textFile(const fault::LogMonitorConfig& config, const std::string&) {
+  SharedLog log;
+  log.key = "filelog\n" + config.logPath;
+  for (const auto& [key, value] : config.pluginConfig) {
+    log.key += "\n" + key + "=" + value;
+  }
+  for (const std::string& text : config.skipList) {
+    log.key += "\n" + text;
+  }
+  log.name = {config.logPath, "log file " + config.logPath, "File"};
+  log.thread = "logfile";
+  log.makeReader = [path = config.logPath, keys = config.pluginConfig,
+                    skipList = config.skipList](TimePoint) {
+    return std::make_unique<FileReader>(path, *fault::LineFormat::create(keys, skipList));
+  };
+  return log;
+}
+
+struct LogPlugin {
+  std::string_view name;
+  SharedLog (*describe)(const fault::LogMonitorConfig& config, const std::string& kmsgPath);
+};
+constexpr LogPlugin kPlugins[] = {{"kmsg", kernelLog}, {"journald", programJournal}, {"filelog", textFile}};
+
+Result<SharedLog> describe(const fault::LogMonitorConfig& config, const std::string& kmsgPath) {
+  const auto plugin = std::ranges::find(kPlugins, config.plugin, &LogPlugin::name);
+  if (plugin == std::end(kPlugins)) {
+    return fail(Code::kInvalidArgument,
+                config.file + ": plugin: expected \"kmsg\", \"journald\" or \"filelog\", found \"" +
+                    config.plugin + "\"");
+  }
+  return plugin->describe(config, kmsgPath);
+}
+
+// The log among those that are known, or as a new one. Logs are told apart by their names, too.
+SharedLog& shared(SharedLog log, const std::string& file, std::vector<SharedLog>& logs) {
+  if (const auto known = std::ranges::find(logs, log.key, &SharedLog::key); known != logs.end()) {
+    return *known;
+  }
+  const bool taken =
+      std::ranges::any_of(logs, [&](const SharedLog& other) { return other.name.source == log.name.source; });
+  if (taken) {
+    log.name.source += " (" + file + ")";
+  }
+  return logs.emplace_back(std::move(log));
+}
+
+std::unique_ptr<Monitor> feedOf(SharedLog log, const Surroundings& surroundings) {
+  auto make = [thread = std::move(log.thread), makeReader = std::move(log.makeReader), since = log.since,
+               &clock = surroundings.clock](Signal& signal) -> std::unique_ptr<Source> {
+    return std::make_unique<SourceThread>(thread, makeReader(since), clock, signal);
+  };
+  return std::make_unique<LogFeed>(std::move(log.name), std::move(make), std::move(log.readers),
+                                   surroundings.metrics);
+}
+
+}  // namespace
+
+Result<std::vector<std::unique_ptr<Monitor>>> makeLogFeeds(
+    std::vector<fault::LogMonitorConfig> configs,
+    std::vector<std::unique_ptr<RecordMonitor>> kernelLogReaders, const std::string& kmsgPath,
+    const Surroundings& surroundings) {
+  const TimePoint now = surroundings.clock.now();
+  std::vector<SharedLog> logs;
+  for (fault::LogMonitorConfig& config : configs) {
+    MAINSTAY_ASSIGN(SharedLog described, describe(config, kmsgPath));
+    SharedLog& log = shared(std::move(described), config.file, logs);
+    const TimePoint start = startTime(now, surroundings.uptime, config.lookback, config.delay);
+    MAINSTAY_ASSIGN(LogMonitor monitor, LogMonitor::create(std::move(config), start));
+    log.readers.push_back(std::make_unique<LogMonitor>(std::move(monitor)));
+    log.since = std::min({log.since, start, now});
+  }
+  if (!kernelLogReaders.empty()) {
+    SharedLog& log = shared(kernelLog({}, kmsgPath), kmsgPath, logs);
+    std::ranges::move(kernelLogReaders, std::back_inserter(log.readers));
+  }
+  std::vector<std::unique_ptr<Monitor>> feeds;
+  for (SharedLog& log : logs) {
+    feeds.push_back(feedOf(std::move(log), surroundings));
+  }
+  return feeds;
+}
+
+}  // namespace mainstay::agent

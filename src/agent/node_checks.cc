@@ -1,0 +1,125 @@
+// The part of NodeState that hears checks. A check tells its state at every run, and several may speak of one condition:
+// what one of them finds is not undone by another that finds nothing.
+#include <algorithm>
+
+#include "agent/node_state.h"
+#include "fault/text.h"
+
+namespace mainstay::agent {
+
+void NodeState::judge(const Verdict& verdict) {
+  Held* held = find(verdict.condition);
+  if (!held) {
+    return;
+  }
+  const std::string id = fault::findingId(verdict.rule, verdict.device);
+  const LastWord before = lastWord(*held, id);
+  const std::string oldReason = held->condition.reason;
+  const std::string message(fault::cutUtf8(verdict.message, kMaxMessage));
+  const bool problem = verdict.status == "True";
+  if (!problem && before.status == "True" && verdict.clearOn != fault::ClearOn::kEvidence) {
+    return;
+  }
+  if (!held->told) {
+    held->told = true;
+    held->condition.lastTransition = verdict.time;
+    ++revision_;
+  }
+  const bool reworded = problem && verdict.messageMatters && before.message != message;
+  if (before.status != verdict.status || reworded) {
+    held->checks[id] = {verdict.status, verdict.reason, message};
+    if (problem) {
+      takeProblem(*held, verdict);
+    } else {
+      takeNoProblem(*held, verdict, before);
+    }
+  }
+  if (verdict.countsInMetrics) {
+    for (const std::string& reason : {before.reason, oldReason, held->condition.reason}) {
+      if (!reason.empty()) {
+        setGauge(verdict.condition, reason, somebodySays(*held, reason) ? 1 : 0);
+      }
+    }
+  }
+}
+
+// What a check said before the restart is known by its finding.
+NodeState::LastWord NodeState::lastWord(const Held& held, const std::string& id) const {
+  if (const auto seen = seen_.find(id); seen != seen_.end()) {
+    const fault::Finding& finding = seen->second.finding;
+    return {"True", finding.reason, seen->second.message.empty() ? finding.line : seen->second.message};
+  }
+  const auto said = held.checks.find(id);
+  return said == held.checks.end() ? LastWord{} : said->second;
+}
+
+void NodeState::takeProblem(Held& held, const Verdict& verdict) {
+  Problem found;
+  found.condition = verdict.condition;
+  found.reason = verdict.reason;
+  found.line = verdict.message;
+  found.message = verdict.message;
+  found.time = verdict.time;
+  found.rule = verdict.rule;
+  found.faultClass = verdict.faultClass;
+  found.device = verdict.device;
+  found.action = verdict.action;
+  if (remember(found) != Sight::kFirst) {
+    Seen& seen = seen_.at(fault::findingId(verdict.rule, verdict.device));
+    seen.message = std::string(fault::cutUtf8(verdict.message, kMaxMessage));
+    seen.finding.line = std::string(fault::cutUtf8(verdict.message, fault::kMaxFindingLine));
+  }
+  count(verdict.reason, verdict.countsInMetrics);
+  const bool wasTrue = held.condition.status == "True";
+  set(held, "True", verdict.reason, verdict.message, wasTrue ? held.condition.lastTransition : verdict.time,
+      verdict.source);
+}
+
+void NodeState::takeNoProblem(Held& held, const Verdict& verdict, const LastWord& before) {
+  seen_.erase(fault::findingId(verdict.rule, verdict.device));
+  if (somebodySaysTrue(held)) {
+    sayOthers(held, verdict, before);
+    return;
+  }
+  const LastWord* unknown = nullptr;
+  for (const auto& [id, word] : held.checks) {
+    unknown = word.status == "Unknown" ? &word : unknown;
+  }
+  if (held.condition.status == (unknown ? "Unknown" : "False")) {
+    return;
+  }
+  // What could not be told is of use to whoever looks into it; else the condition says its default.
+  const bool mine = verdict.status == "Unknown";
+  set(held, unknown ? "Unknown" : "False", verdict.reason,
+      unknown && !mine ? unknown->message : verdict.message, verdict.time, verdict.source);
+}
+
+// The condition stays True, but not in the words of a problem that is over.
+void NodeState::sayOthers(Held& held, const Verdict& verdict, const LastWord& before) {
+  if (before.status != "True" || held.condition.reason != before.reason) {
+    return;
+  }
+  sayWorst(held);
+  if (held.condition.reason != before.reason) {
+    tellChange(held, verdict.source, verdict.time);
+  }
+}
+
+bool NodeState::somebodySaysTrue(const Held& held) const {
+  return std::ranges::any_of(
+             seen_, [&](const auto& entry) { return entry.second.finding.type == held.condition.type; }) ||
+         std::ranges::any_of(held.checks, [](const auto& entry) { return entry.second.status == "True"; });
+}
+
+bool NodeState::somebodySays(const Held& held, const std::string& reason) const {
+  return std::ranges::any_of(seen_,
+                             [&](const auto& entry) {
+                               return entry.second.finding.type == held.condition.type &&
+                                      entry.second.finding.reason == reason;
+                             }) ||
+         std::ranges::any_of(held.checks, [&](const auto& entry) {
+           return entry.second.status == "True" && entry.second.reason == reason;
+         });
+}
+
+}  // namespace mainstay::agent
