@@ -50,7 +50,7 @@ class SourceHealth {
   bool blind_ = false;
   bool reading_ = false;
   std::optional<TimePoint> lossShownUntil_;  // kNever: nothing is shown; absent before the first step
-  std::uint64_t lost_ = 0;  // while it is shown
+  std::uint64_t lost_ = 0;                   // while it is shown
 };
 
 }  // namespace mainstay::agent

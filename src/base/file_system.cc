@@ -134,7 +134,9 @@ void FakeFileSystem::addFolder(const std::string& path) {
 
 void FakeFileSystem::remove(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  const auto within = [&](const std::string& other) { return other == path || other.starts_with(path + "/"); };
+  const auto within = [&](const std::string& other) {
+    return other == path || other.starts_with(path + "/");
+  };
   std::erase_if(files_, [&](const auto& file) { return within(file.first); });
   std::erase_if(folders_, within);
 }
