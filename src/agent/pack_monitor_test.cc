@@ -6,9 +6,9 @@ namespace mainstay::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kPackText[] = R"(pack: demo
 class: gpu
@@ -32,7 +32,7 @@ rules:
 
 const TimePoint kPackNow = *parseTime("2026-11-29T20:14:07Z");
 
-class PackMonitorTest : public testing::Test {
+class PackMonitorTest : public ::testing::Test {
  protected:
   PackMonitorTest() {
     auto pack = fault::parsePack(kPackText, "demo.yaml");
@@ -153,7 +153,7 @@ TEST_F(PackMonitorTest, OnlyFewSeriesStandFromTheStart) {
   for (const MetricStep& step : state_->takeMetrics()) {
     reasons.push_back(step.reason);
   }
-  EXPECT_THAT(reasons, testing::UnorderedElementsAre("XidError"));
+  EXPECT_THAT(reasons, ::testing::UnorderedElementsAre("XidError"));
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 namespace mainstay::agent {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Result<Replayed> replayed(const std::string& kmsg, std::optional<Duration> handledUntil = std::nullopt) {
   return replay({kmsg, *fault::shippedPacks(), TimePoint{}, handledUntil});
@@ -77,7 +77,7 @@ TEST(Replay, GapsInTheNumbersAreTold) {
 
 TEST(Replay, WhatWasHandledBeforeGivesNothing) {
   EXPECT_THAT(replayed(kBusLost, std::chrono::seconds(102))->findings, IsEmpty());
-  EXPECT_THAT(replayed(kBusLost, std::chrono::microseconds(101000000))->findings, testing::SizeIs(1));
+  EXPECT_THAT(replayed(kBusLost, std::chrono::microseconds(101000000))->findings, ::testing::SizeIs(1));
 }
 
 TEST(Replay, LinesOfUserSpaceAreShownAndDoNotCount) {

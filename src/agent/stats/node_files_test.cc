@@ -27,7 +27,8 @@ class NodeFilesTest : public ::testing::Test {
   }
   std::set<std::string> disksRead() {
     std::set<std::string> names;
-    for (const Sample& sample : *read("diskstats")) {
+    const auto samples = read("diskstats");
+    for (const Sample& sample : *samples) {
       names.insert(sample.labels.at("device_name"));
     }
     return names;
