@@ -1,5 +1,6 @@
 """Both agents, beside each other on one API server, with the same lines and configs, and what they say of them."""
 import dataclasses
+import datetime
 import fcntl
 import json
 import os
@@ -10,11 +11,24 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.request
 
-from control_plane import BIN, PARTS, ROOT, SERVER, eventually
+from control_plane import BIN, PARTS, SERVER, eventually
 from kernel_log import KernelLog
-from streams import OWN, PAIRS, STREAMS, Raw
+from streams import OWN, PAIRS, SHIPPED, STREAMS, Raw
+
+REQUESTS = ["/healthz", "/readyz", "/debug/pprof/", "/conditions"]
+# Programs that the helpers ask: none of this machine may be asked, let alone killed.
+TOOLS = {
+    "systemctl": '''case "$1" in
+  show) echo "${3#--property=}=Mon 2020-01-06 10:00:00 UTC" | sed 's/^\\(.*Monotonic\\)=.*/\\1=1/' ;;
+  *) exit 3 ;;
+esac''',
+    "docker": "exit 1",
+    "crictl": "exit 1",
+    "pkill": "exit 1",
+}
 
 SIDES = ("npd", "ours")
 JOURNAL = pathlib.Path("/var/log/journal")
@@ -29,12 +43,13 @@ FLAGS = {"custom": "custom-plugin-monitor", None: "system-stats-monitor"}
 @dataclasses.dataclass
 class Said:
     """Conditions: type to (status, reason, message). Events: (type, reason, message, source) to how many there are and how many
-    they count. Series: name and labels to value. Metrics: name to type and HELP.
+    they count. Series: name and labels to value. Metrics: name to type and HELP. Others: what else can be seen.
     """
     conditions: dict = dataclasses.field(default_factory=dict)
     events: dict = dataclasses.field(default_factory=dict)
     series: dict = dataclasses.field(default_factory=dict)
     metrics: dict = dataclasses.field(default_factory=dict)
+    others: dict = dataclasses.field(default_factory=dict)
 
     def problems(self):
         return {series: value for series, value in self.series.items() if series.startswith("problem_")}
@@ -112,46 +127,96 @@ class Ground:
     def __init__(self, plane):
         self.plane = plane
         self.folder = plane.folder
+        self.started = time.time()
+        self._make_proc()
         for side in SIDES:
             self._lay_out(side)
-        (self.folder / "config").symlink_to(ROOT / "rules/npd")
+        (self.folder / "config").symlink_to(SHIPPED)
         self.kernel_logs = {name: KernelLogs(self.folder, name) for name, stream in STREAMS.items() if stream.source == "kmsg"}
         self.journal = Journal(self.folder)
-        self.ports = {}
+        pathlib.Path("/var/log/empty-journal").mkdir()
+        self._tools = self.folder / "tools"
+        self._tools.mkdir()
+        for name, script in TOOLS.items():
+            (self._tools / name).write_text(f"#!/bin/sh\n{script}\n")
+            (self._tools / name).chmod(0o755)
+        self.ports, self.nodes, self.uids = {}, {}, {}
+
+    def _make_proc(self):
+        """This machine's, but for modules and a command line that say something, and that not every kernel has."""
+        proc = self.folder / "proc"
+        proc.mkdir()
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit() and entry.name not in ("modules", "cmdline"):
+                (proc / entry.name).symlink_to(entry)
+        (proc / "modules").write_text("nf_nat 1 0 - Live 0x0 (O)\nnvidia_uvm 1 0 - Live 0x0 (POE)\nothers 1 0 - Live 0x0 (OE)\n"
+                                      "ours 1 1 others, Live 0x0 (P)\next4 1 1 - Live 0x0\n")
+        (proc / "cmdline").write_text('root=/dev/sda1 csm.enabled=1 module.sig_enforce=1 loadpin.enabled=1 text="a b=c"\n')
 
     def _lay_out(self, side):
         """The configs, with the helper programs where they are here; both have their own folder, as plugins may write."""
         configs = self.folder / side
-        shutil.copytree(ROOT / "rules/npd", configs)
+        shutil.copytree(SHIPPED, configs)
         for name, config in OWN.items():
             (configs / name).write_text(json.dumps(config))
-        helpers = {"npd": (PARTS / "healthchecker", PARTS / "logcounter"), "ours": (BIN / "health-checker", BIN / "log-counter")}
+        helpers = {"npd": (PARTS / "healthchecker", PARTS / "logcounter"), "ours": (BIN / "health-checker", BIN / "log-counter")}[side]
         for config in configs.rglob("*.json"):
-            text = config.read_text()
-            for name, program in zip(("health-checker", "log-counter"), helpers[side]):
+            text = config.read_text().replace("@SIDE@", str(configs))
+            for name, program in zip(("health-checker", "log-counter"), helpers):
                 text = text.replace(f"/home/kubernetes/bin/{name}", str(program))
-            config.write_text(text.replace("@SIDE@", str(configs)))
+            if '"invokeInterval"' in text:
+                text = text.replace("{", f'{{"procPath": "{self.folder}/proc",', 1)
+            text = text.replace('"--component=cri",\n', f'"--component=cri", "--crictl-path={self.folder}/tools/crictl",\n')
+            # Once, so that both have run equally often whenever they are compared.
+            config.write_text(re.sub(r'"invoke_interval": "[13]0s"', '"invoke_interval": "1h"', text))
 
-    def start(self, side, pair):
-        """An agent on a node of its own."""
-        self.plane.api.create("/api/v1/nodes", {"metadata": {"name": f"{side}-{pair.name}"}})
-        port = self.ports[side, pair.name] = 21000 + len(self.ports)
-        flags = [f"--hostname-override={side}-{pair.name}", "--port=0", f"--prometheus-port={port}",
+    def add(self, side, pair):
+        """A node, and an agent for it."""
+        node = f"{side}-{len(self.ports):02}"
+        self.ports[side, pair.name] = 21000 + 2 * len(self.ports)
+        self.nodes[node] = side, pair.name
+        self.uids[node] = self.plane.api.create("/api/v1/nodes", {"metadata": {"name": node}})["metadata"]["uid"]
+        self.start(node, pair, pair.configs)
+
+    def start(self, node, pair, configs):
+        side, _ = self.nodes[node]
+        port = self.ports[side, pair.name]
+        flags = [f"--hostname-override={node}", f"--prometheus-port={port}", f"--port={port + 1}",
                  f"--apiserver-override={SERVER}?inClusterConfig=false&auth={self.plane.kubeconfig}"]
-        for config in pair.configs:
+        for config in configs:
             path = self.folder / side / config
             plugin = json.loads(path.read_text()).get("plugin")
             flags.append(f"--config.{FLAGS.get(plugin, 'system-log-monitor')}={path}")
         log = self.kernel_logs.get(pair.stream)
         command = [PARTS / "nodeproblemdetector"]
         if side == "ours":
-            command = [BIN / "mainstay-agent", *([f"--kmsg-path={log.socket}"] if log else [])]
+            command = [BIN / "mainstay-agent", *([f"--kmsg-path={log.socket}"] if log else []), *pair.ours]
         elif log:
             command = ["unshare", "--mount", "--propagation=private", "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"',
                        log.pipe(), *command]
-        self.plane.processes.start(f"{side}-{pair.name}", *command, *flags)
+        self.plane.processes.start(node, *command, *flags, PATH=f"{self._tools}:{os.environ['PATH']}")
 
-    def feed(self, name, stream, lines):
+    def wait_for_all(self):
+        eventually(self.said, "all agents to answer", also=(OSError,))
+
+    def restart(self, pair):
+        for node, (_, name) in self.nodes.items():
+            if name == pair.name:
+                self.plane.processes.stop(node)
+                self.start(node, pair, pair.restarted)
+
+    def touch(self):
+        """NPD ends when it has no other log than a file that is not there."""
+        for stream in STREAMS.values():
+            for path, _ in sum(stream.phases, []) if stream.source == "filelog" else []:
+                (self.folder / path).touch()
+
+    def feed(self, phase):
+        for name, stream in STREAMS.items():
+            if phase < len(stream.phases):
+                self._write(name, stream, stream.phases[phase])
+
+    def _write(self, name, stream, lines):
         if stream.source == "kmsg":
             for line in lines:
                 self.kernel_logs[name].write(line)
@@ -159,28 +224,62 @@ class Ground:
             self.journal.write(lines)
         elif stream.source == "filelog":
             for path, line in lines:
+                if callable(line):
+                    line(self.folder / path)
+                    continue
                 with open(self.folder / path, "ab") as log:
                     log.write(line + b"\n")
 
     def said(self):
         """By side and pair."""
         found = {key: Said() for key in self.ports}
-        nodes = {f"{side}-{name}": said for (side, name), said in found.items()}
+        nodes = {node: found[key] for node, key in self.nodes.items()}
         for node in self.plane.api.items("/api/v1/nodes"):
             for condition in node["status"].get("conditions", []):
                 if condition["type"] not in KUBELETS_OWN:
                     nodes[node["metadata"]["name"]].conditions[condition["type"]] = (
                         condition["status"], condition.get("reason"), condition.get("message"))
         for event in self.plane.api.items("/api/v1/events"):
-            said = nodes.get(event["involvedObject"]["name"])
-            component = event["source"].get("component")
-            if said and component != "node-controller":
-                key = event["type"], event["reason"], event.get("message", ""), component
-                entries, count = said.events.get(key, (0, 0))
-                said.events[key] = entries + 1, count + event.get("count", 1)
-        for key, said in found.items():
-            read_metrics(self.ports[key], said)
+            node, component = event["involvedObject"]["name"], event["source"].get("component")
+            if node in nodes and component != "node-controller":
+                self._take_event(event, node, component, nodes[node])
+        for node, key in self.nodes.items():
+            self._see_that_it_runs(node)
+            read_metrics(self.ports[key], found[key])
         return found
+
+    def _see_that_it_runs(self, node):
+        try:
+            self.plane.processes.check(node)
+        except AssertionError as ended:
+            raise RuntimeError(f"{self.nodes[node]}: {ended}") from None  # nothing to wait for
+
+    def _take_event(self, event, node, component, said):
+        key = event["type"], event["reason"], event.get("message", ""), component
+        entries, count = said.events.get(key, (0, 0))
+        said.events[key] = entries + 1, count + event.get("count", 1)
+        subject = event["involvedObject"]
+        said.others["involvedObject"] = subject["kind"], subject.get("apiVersion"), subject.get("uid") == self.uids[node]
+        # The lines that are a minute old.
+        stamp = datetime.datetime.fromisoformat(event["firstTimestamp"].replace("Z", "+00:00")).timestamp()
+        said.others["an Event is older than the agent"] = (
+            said.others.get("an Event is older than the agent", False) or stamp < self.started)
+
+    def ask(self, said):
+        """The status servers."""
+        for key, port in self.ports.items():
+            for path in REQUESTS:
+                said[key].others[f"GET {path}"] = get(f"http://127.0.0.1:{port + 1}{path}")
+
+
+def get(url):
+    """Status and text, without what differs from run to run."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            text = answer.read().decode(errors="replace")
+            return answer.status, re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+", "TIME", text) if "pprof" not in url else ""
+    except urllib.error.HTTPError as error:
+        return error.code, ""
 
 
 def read_metrics(port, said):
@@ -210,15 +309,19 @@ def settle(ground, within=45):
 def play(plane):
     """Everything at once: {pair: {side: Said}}."""
     ground = Ground(plane)
-    for name, stream in STREAMS.items():
-        ground.feed(name, stream, stream.lines[:stream.before])
+    ground.touch()
+    ground.feed(0)
     for pair in PAIRS:
         for side in SIDES:
-            ground.start(side, pair)
-    eventually(ground.said, "all agents to answer", within=60, also=(OSError,))
-    for name, stream in STREAMS.items():
-        ground.feed(name, stream, stream.lines[stream.before:])
+            ground.add(side, pair)
+    ground.wait_for_all()
+    for phase in range(1, max(len(stream.phases) for stream in STREAMS.values())):
+        ground.feed(phase)
+        said = settle(ground)
+    for pair in PAIRS:
+        if pair.restarted:
+            ground.restart(pair)
+    ground.wait_for_all()
     said = settle(ground)
-    for side, name in said:
-        plane.processes.check(f"{side}-{name}")
+    ground.ask(said)
     return {pair.name: {side: said[side, pair.name] for side in SIDES} for pair in PAIRS}

@@ -9,4 +9,5 @@ from streams import PAIRS
 def test_they_say_the_same(results, pair):
     said = results[pair]
     left = unexplained(pair, differences(said["npd"], said["ours"]))
-    assert not left, "\n" + "\n".join(map(str, left))
+    if left:
+        pytest.fail("no row of docs/npd-compatibility.md tells of this:\n" + "\n".join(map(str, left)), pytrace=False)

@@ -3,32 +3,35 @@ our own for what those do not reach.
 """
 import dataclasses
 import datetime
-import os
-import time
+import json
 
-MAX_LOOKBACK = 24 * 3600
+from control_plane import ROOT
+
+SHIPPED = ROOT / "rules/npd"
+
+
+@dataclasses.dataclass
+class Stream:
+    """`source` says where the lines go: kmsg (text, Raw, or priority, text, seconds ago), journald (identifier, message, seconds ago),
+    filelog (path, line; or path, something done to it). The first phase is there before the agents start; each other comes
+    when what came before has been said.
+    """
+    source: str
+    phases: list
 
 
 @dataclasses.dataclass
 class Pair:
     """Both agents, each on a node of its own, with the same configs: files of rules/npd, or our own by name (OWN)."""
     name: str
-    stream: str
     configs: list
-
-
-@dataclasses.dataclass
-class Stream:
-    """`source` says where the lines go: kmsg (text, or Raw), journald (identifier, message[, seconds ago]), filelog (path, line),
-    or none. The first `before` of them are there before the agents start.
-    """
-    source: str
-    lines: list = dataclasses.field(default_factory=list)
-    before: int = 0
+    stream: str = ""
+    restarted: list = None  # with which configs both are started again at the end
+    ours: tuple = ()  # flags of ours only
 
 
 class Raw(bytes):
-    """A kernel record with nothing added."""
+    """A kernel record with nothing added; the first "@,@" stands for the next number and for now."""
 
 
 HUNG_TRACE = [
@@ -66,16 +69,14 @@ KERNEL = [
     # Odd bytes, as the kernel escapes them and as it never sends them; spaces; nothing; a long one.
     r"EXT4-fs error (device \x22\xc3\xa9\x22): escaped", "EXT4-fs error (device é): not escaped", "  EXT4-fs error trimmed  \t",
     b"EXT4-fs error (device \xff\xfe): no UTF-8", "", "   ", "EXT4-fs error long " + "x" * 900,
-    # No records.
-    Raw(b"no record at all\n"), Raw(b"3,1;EXT4-fs error of two fields\n"), Raw(b"a,1,2,-;EXT4-fs error of no number\n"),
-    Raw(b"3,b,2,-;EXT4-fs error without sequence\n"), Raw(b"3,7,c,-;EXT4-fs error without time\n"),
     # Of a user's program, and with flags and fields that are not known yet.
     (14, "EXT4-fs error by a program"), Raw(b"@4,@,@,-,caller=T1,more;EXT4-fs error with fields\n"),
     # Too old for the lookback.
     (3, "EXT4-fs error of an hour ago", 3600),
 ]
 DICTIONARY = "\n SUBSYSTEM=pci\n DEVICE=+pci:0000:00:1f.0"
-FLOOD = [f"EXT4-fs error (device sda1): block {i}" for i in range(60)] + ["Buffer I/O error on dev sdb1"] * 40
+FLOOD = [*[f"EXT4-fs error (device sda1): block {i}" for i in range(60)], *["Buffer I/O error on dev sdb1"] * 40,
+         "XFS (sda1): Shutting down filesystem"]
 
 
 def stamp(layout, ago=0):
@@ -162,13 +163,145 @@ JOURNAL = [
     ("containerd", "Starting containerd container runtime..."),
 ]
 
-STREAMS = {
-    "kmsg": Stream("kmsg", KERNEL, before=20),
-    "files": Stream("filelog", FILES, before=4),
-    "journal": Stream("journald", JOURNAL, before=24),
+
+def filelog(path, rules, conditions=(), **more):
+    return {"plugin": "filelog", "logPath": path, "lookback": "5m", "bufferSize": 4, "source": "own", "conditions": list(conditions),
+            "pluginConfig": {"timestamp": "^.{15}", "message": "kernel: \\[.*\\] (.*)", "timestampFormat": "Jan _2 15:04:05"},
+            "rules": rules} | more
+
+
+def temporary(reason, pattern):
+    return {"type": "temporary", "reason": reason, "pattern": pattern}
+
+
+def permanent(reason, condition, pattern):
+    return temporary(reason, pattern) | {"type": "permanent", "condition": condition}
+
+
+def condition(kind):
+    return {"type": kind, "reason": f"{kind}IsFine", "message": f"{kind} is fine"}
+
+
+def plugin(*rules, conditions=(), **more):
+    return {"plugin": "custom", "source": "own", "conditions": [condition(kind) for kind in conditions], "rules": list(rules),
+            "pluginConfig": {"invoke_interval": "1h", "timeout": "20s", "max_output_length": 80, "concurrency": 1} | more}
+
+
+def check(reason, script, kind="", **more):
+    """A check of a temporary problem, or of the condition `kind`."""
+    return {"type": "permanent" if kind else "temporary", "reason": reason, "path": "/bin/sh", "args": ["-c", script]} | (
+        {"condition": kind} if kind else {}) | more
+
+
+SEEN = permanent("Seen", "Broken", "broken .*")
+# The first run of a check finds no file, and leaves it there.
+FIRST_RUN = "! test -e @SIDE@/{0} && touch @SIDE@/{0}"
+OWN = {
+    "odd-rules.json": filelog("/var/log/odd", [
+        temporary("Branches", "first branch|second branch"), permanent("Nobody", "Undeclared", "undeclared .*"),
+        temporary("TwoLines", "begin\\n.*end"), temporary("Anchored", "^only.*"), temporary("Dollar", "(?m)^line$"),
+        temporary("Unicode", "caf\u00e9 \\pL+"), permanent("ReasonA", "Changes", "a .*"), permanent("ReasonB", "Changes", "b .*"),
+        temporary("Percent", ".*% full.*"), temporary("Any", "bytes .*"),
+    ], [condition("Changes")]),
+    "log.json": filelog("/var/log/long", [temporary("Long", "long .*")]),
+    "truncated.json": filelog("/var/log/truncated", [temporary("Truncated", "T .*")]),
+    "rotated.json": filelog("/var/log/rotated", [temporary("Rotated", "R .*")]),
+    "december.json": filelog("/var/log/december", [temporary("Oops", "divide .*")]),
+    "short-lookback.json": filelog("/var/log/restarted", [SEEN], [condition("Broken")], lookback="1s"),
+    "rule-removed.json": filelog("/var/log/restarted", [permanent("Other", "Broken", "other .*")], [condition("Broken")], lookback="1s"),
+    "no-file.json": filelog("/var/log/not-there", [SEEN], [condition("Broken")]),
+    "no-journal.json": filelog("/var/log/empty-journal", [temporary("Nothing", "nothing")], plugin="journald", pluginConfig={"source": "a"}),
+    "plugins.json": plugin(
+        check("Trimmed", "echo '  spaces around  '; exit 1"), check("Long", "printf %0200d 0; exit 1"), check("Empty", "exit 1"),
+        check("Lines", "echo one; echo two; exit 1"), check("Stderr", "echo lost >&2; exit 1"), check("Killed", "echo cut; kill -9 $$"),
+        check("Late", "echo begun; sleep 60", timeout="1s"), check("Fine", "echo fine"),
+        check("NoUtf8", "printf 'a\\377b'; exit 1"), check("Code7", "echo seven; exit 7"),
+        {"type": "temporary", "reason": "NoProgram", "path": "@SIDE@/plugins.json"},
+        check("IsBad", "echo bad; exit 1", "Bad"), check("IsGood", "echo good", "Good"), check("IsUnknown", "echo '?'; exit 2", "Unclear"),
+        check("IsLate", "sleep 60", "Late", timeout="1s"), conditions=["Bad", "Good", "Unclear", "Late"]),
+    "second-run.json": plugin(
+        check("Recovers", FIRST_RUN.format("recovers") + " && exit 1; exit 0", "Recovering"),
+        check("Fails", FIRST_RUN.format("fails") + " && exit 0; echo failed; exit 1", "Failing"),
+        check("Reworded", FIRST_RUN.format("reworded") + " && echo one || echo two; exit 1", "Rewording"),
+        conditions=["Recovering", "Failing", "Rewording"], invoke_interval="1s", enable_message_change_based_condition_update=True),
+    "cut-character.json": plugin(check("Cut", "printf %079d 0; printf '\\303\\251'; exit 1")),
+    "percent.json": plugin(check("Percent", "echo disk 100% full; exit 1")),
+    "two-rules.json": plugin(
+        check("OneFinds", "echo found; exit 1", "Shared"), check("OtherIsFine", "exit 0", "Shared"),
+        check("FirstOfTwo", "echo one; exit 1", "Both"), check("SecondOfTwo", "echo two; exit 1", "Both"),
+        conditions=["Shared", "Both", "WithoutRule"]),
+    "leftover.json": plugin(check("Leaves", "setsid sleep 600 & echo left; exit 1", "Leaving", timeout="2s"), conditions=["Leaving"]),
+    "skip-initial.json": plugin(check("Slow", "sleep 600", "SlowOne", timeout="1h"), check("Quick", "exit 0", "QuickOne"),
+                                conditions=["SlowOne", "QuickOne"], skip_initial_status=True, concurrency=2, timeout="1h"),
+    "no-crictl.json": plugin(
+        {"type": "permanent", "condition": "Runtime", "reason": "RuntimeIsDown", "path": "/home/kubernetes/bin/health-checker",
+         "args": ["--component=cri", "--crictl-path=/nowhere/crictl", "--enable-repair=false"]}, conditions=["Runtime"]),
+    "counter-without-journal.json": plugin(
+        {"type": "permanent", "condition": "Counted", "reason": "Counted", "path": "/home/kubernetes/bin/log-counter",
+         "args": ["--journald-source=a", "--log-path=/var/log/empty-journal", "--lookback=5m", "--count=1", "--pattern=a"]},
+        conditions=["Counted"]),
+    # Those of the shipped file, once a second.
+    "stats-each-second.json": json.loads((SHIPPED / "system-stats-monitor.json").read_text().replace("60s", "1s").replace("5s", "1s")),
 }
-OWN = {}
+NOW_AND = "INFO: task docker:{} blocked for more than 120 seconds."
+STREAMS = {
+    "kmsg": Stream("kmsg", [KERNEL[:20], KERNEL[20:]]),
+    "kmsg with devices": Stream("kmsg", [[], [NOW_AND.format(1) + DICTIONARY, "EXT4-fs error (device sda1)" + DICTIONARY, NOW_AND.format(2)]]),
+    "kmsg flood": Stream("kmsg", [[], FLOOD]),
+    "kmsg percent": Stream("kmsg", [[], ["EXT4-fs error 100% full %s %d"]]),
+    "kmsg torn": Stream("kmsg", [[], [
+        Raw(b"no record at all\n"), Raw(b"3,1;EXT4-fs error of two fields\n"), Raw(b"a,1,2,-;EXT4-fs error of no number\n"),
+        Raw(b"3,b,2,-;EXT4-fs error without sequence\n"), Raw(b"3,7,c,-;EXT4-fs error without time\n"), "EXT4-fs error"]]),
+    "files": Stream("filelog", [FILES[:4], FILES[4:]]),
+    "odd lines": Stream("filelog", [[("/var/log/odd", kernel_file("nothing"))], [("/var/log/odd", kernel_file(text)) for text in [
+        "first branch", "x", "y", "z", "second branch", "x", "undeclared thing", "begin", "and end", "begin", "x", "and end", "only the first", "line",
+        "line 2", "caf\u00e9 cr\u00e8me", "cafe creme", "a 1", "a 2", "b 1", "b 2", "a 3", b"bytes \xc3\x28 \xff \xf0\x9f"]]]),
+    "long line": Stream("filelog", [[("/var/log/long", kernel_file("long " + "y" * 20000))],
+                                    [("/var/log/long", kernel_file("long " + "z" * 70000)), ("/var/log/long", kernel_file("long enough"))]]),
+    "December": Stream("filelog", [[("/var/log/december", b"Dec 31 23:59:59 host kernel: [1.0] divide error: 0000 [#31] SMP")], []]),
+    "truncation": Stream("filelog", [
+        [("/var/log/truncated", kernel_file("T " + "before " * 100))], [], [("/var/log/truncated", lambda log: log.write_bytes(b"")),
+                                                                         ("/var/log/truncated", kernel_file("T after"))]]),
+    "rotation": Stream("filelog", [
+        [("/var/log/rotated", kernel_file("R before"))], [], [("/var/log/rotated", lambda log: log.rename("/var/log/rotated.1")),
+                                                             ("/var/log/rotated", lambda log: log.touch())],
+        [("/var/log/rotated.1", kernel_file("R of the old file"))], [("/var/log/rotated", kernel_file("R of the new file"))]]),
+    "before a restart": Stream("filelog", [[("/var/log/restarted", kernel_file("nothing"))], [("/var/log/restarted", kernel_file("broken 1"))]]),
+    "journal": Stream("journald", [JOURNAL[:24], JOURNAL[24:]]),
+}
 PAIRS = [
-    Pair("kernel-monitor", "kmsg", ["kernel-monitor.json"]),
-    Pair("kernel-monitor-filelog", "files", ["kernel-monitor-filelog.json"]),
+    *[Pair(f"kmsg: {config}", [f"{config}.json"], "kmsg") for config in (
+        "kernel-monitor", "readonly-monitor", "successors/kernel-monitor-current", "deployment/kernel-monitor", "deployment/readonly-monitor")],
+    *[Pair(f"files: {config}", [f"{config}.json"], "files") for config in (
+        "kernel-monitor-filelog", "docker-monitor-filelog", "disk-log-message-filelog", "successors/disk-monitor-current",
+        "windows-containerd-monitor-filelog")],
+    *[Pair(f"journal: {config}", [f"{config}.json"], "journal") for config in (
+        "systemd-monitor", "docker-monitor", "abrt-adaptor", "successors/containerd-monitor", "deployment/docker-monitor")],
+    Pair("plugins: shipped", [f"{config}.json" for config in (
+        "custom-plugin-monitor", "network-problem-monitor", "iptables-mode-monitor", "health-checker-kubelet", "health-checker-containerd",
+        "kernel-monitor-counter", "docker-monitor-counter", "systemd-monitor-counter")]),
+    Pair("plugins: health-checker-docker", ["health-checker-docker.json"]),
+    *[Pair(f"stats: {config}", [f"{config}.json"]) for config in (
+        "system-stats-monitor", "windows-system-stats-monitor", "net-cgroup-system-stats-monitor")],
+    Pair("several monitors of one process", ["kernel-monitor-filelog.json", "docker-monitor-filelog.json", "systemd-monitor.json", "plugins.json"],
+         "files"),
+    Pair("rules of our own", ["odd-rules.json"], "odd lines"),
+    Pair("plugins of our own", ["plugins.json"]),
+    Pair("plugins that run again", ["second-run.json"]),
+    # Where the two differ.
+    Pair("kmsg with devices", ["kernel-monitor.json"], "kmsg with devices"),
+    Pair("kmsg flood", ["kernel-monitor.json"], "kmsg flood"),
+    Pair("kmsg percent", ["kernel-monitor.json"], "kmsg percent"),
+    Pair("kmsg torn", ["kernel-monitor.json"], "kmsg torn"),
+    Pair("long line", ["log.json"], "long line"),
+    Pair("truncation", ["truncated.json"], "truncation"),
+    Pair("rotation", ["rotated.json"], "rotation"),
+    Pair("a line of December", ["december.json"], "December"),
+    Pair("blind monitors", ["kernel-monitor-filelog.json", "no-file.json", "no-journal.json"], "files"),
+    Pair("restart", ["short-lookback.json"], "before a restart", restarted=["short-lookback.json"]),
+    Pair("restart without a rule", ["short-lookback.json"], "before a restart", restarted=["rule-removed.json"]),
+    *[Pair(f"plugins: {name}", [f"{name}.json"]) for name in (
+        "cut-character", "percent", "two-rules", "leftover", "skip-initial", "no-crictl", "counter-without-journal")],
+    Pair("stats each second", ["stats-each-second.json"]),
+    Pair("stats each second, compatible", ["stats-each-second.json"], ours=("--npd-stats-compatibility",)),
 ]
