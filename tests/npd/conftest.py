@@ -11,6 +11,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "kubernetes"))
 import comparison  # noqa: E402
 import control_plane  # noqa: E402
 import ground  # noqa: E402
+import streams  # noqa: E402
 
 
 def pytest_configure(config):
@@ -34,10 +35,15 @@ def folder():
 def results(folder):
     """What both agents said of every stream, by the pair's name."""
     plane = control_plane.ControlPlane(folder).start()
-    yield ground.play(plane)
+    results = ground.play(plane)
+    _shown.append(comparison.table(streams.PAIRS, streams.lines_of, results))
+    yield results
     plane.stop()
 
 
+_shown = []
+
+
 def pytest_terminal_summary(terminalreporter):
-    if comparison.TABLE:
-        terminalreporter.write_line("\n" + comparison.table())
+    for text in _shown:
+        terminalreporter.write_line("\n" + text)

@@ -40,6 +40,14 @@ SETTLED_AFTER = 4
 FLAGS = {"custom": "custom-plugin-monitor", None: "system-stats-monitor"}
 
 
+def rotate(log):
+    log.rename(f"{log}.1")
+    log.touch()
+
+
+DEEDS = {"rotate": rotate, "truncate": lambda log: log.write_bytes(b"")}
+
+
 @dataclasses.dataclass
 class Said:
     """Conditions: type to (status, reason, message). Events: (type, reason, message, source) to how many there are and how many
@@ -224,11 +232,11 @@ class Ground:
             self.journal.write(lines)
         elif stream.source == "filelog":
             for path, line in lines:
-                if callable(line):
-                    line(self.folder / path)
+                if line in DEEDS:
+                    DEEDS[line](self.folder / path)
                     continue
                 with open(self.folder / path, "ab") as log:
-                    log.write(line + b"\n")
+                    log.write((line() if callable(line) else line) + b"\n")
 
     def said(self):
         """By side and pair."""
@@ -262,22 +270,26 @@ class Ground:
         said.others["involvedObject"] = subject["kind"], subject.get("apiVersion"), subject.get("uid") == self.uids[node]
         # The lines that are a minute old.
         stamp = datetime.datetime.fromisoformat(event["firstTimestamp"].replace("Z", "+00:00")).timestamp()
-        said.others["an Event is older than the agent"] = (
-            said.others.get("an Event is older than the agent", False) or stamp < self.started)
+        if stamp < self.started:
+            said.others["an Event older than the agent"] = True
 
     def ask(self, said):
         """The status servers."""
         for key, port in self.ports.items():
+            others = said[key].others
             for path in REQUESTS:
-                said[key].others[f"GET {path}"] = get(f"http://127.0.0.1:{port + 1}{path}")
+                others[f"GET {path}"], text = get(f"http://127.0.0.1:{port + 1}{path}")
+                if path == "/conditions":
+                    for condition in json.loads(text) or []:
+                        others[f"GET {path}: {condition['type']}"] = tuple(
+                            value for name, value in condition.items() if name != "transition")
 
 
 def get(url):
-    """Status and text, without what differs from run to run."""
+    """Status and text."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
-            text = answer.read().decode(errors="replace")
-            return answer.status, re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+", "TIME", text) if "pprof" not in url else ""
+            return answer.status, answer.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
         return error.code, ""
 

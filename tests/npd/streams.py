@@ -13,7 +13,7 @@ SHIPPED = ROOT / "rules/npd"
 @dataclasses.dataclass
 class Stream:
     """`source` says where the lines go: kmsg (text, Raw, or priority, text, seconds ago), journald (identifier, message, seconds ago),
-    filelog (path, line; or path, something done to it). The first phase is there before the agents start; each other comes
+    filelog (path, and bytes, a function that makes them, or something done to the file: see ground.DEEDS). The first phase is there before the agents start; each other comes
     when what came before has been said.
     """
     source: str
@@ -79,26 +79,29 @@ FLOOD = [*[f"EXT4-fs error (device sda1): block {i}" for i in range(60)], *["Buf
          "XFS (sda1): Shutting down filesystem"]
 
 
-def stamp(layout, ago=0):
-    return (datetime.datetime.now().astimezone() - datetime.timedelta(seconds=ago)).strftime(layout)
+def stamped(layout, text, ago=0, zone=None):
+    """Makes the line when it is written."""
+    def line():
+        at = datetime.datetime.now(zone).astimezone(zone) - datetime.timedelta(seconds=ago)
+        return at.strftime(layout).encode() + (text if isinstance(text, bytes) else text.encode())
+
+    return line
 
 
 def syslog(text, ago=0):
-    return stamp("%b %e %H:%M:%S", ago).encode() + b" host " + (text if isinstance(text, bytes) else text.encode())
+    return stamped("%b %e %H:%M:%S host ", text, ago)
 
 
 def kernel_file(text, ago=0):
-    return syslog(b"kernel: [   12.345678] " + (text if isinstance(text, bytes) else text.encode()), ago)
+    return stamped("%b %e %H:%M:%S host kernel: [   12.345678] ", text, ago)
 
 
 def docker_file(text, ago=0):
-    at = stamp("%Y-%m-%dT%H:%M:%S.%f", ago) + "000" + stamp("%z", ago)[:3] + ":" + stamp("%z", ago)[3:]
-    return f'time="{at}" level=error msg="{text}"'.encode()
+    return stamped('time="%Y-%m-%dT%H:%M:%S.%f000+00:00" level=error msg="', text + '"', ago, datetime.timezone.utc)
 
 
 def containerd_file(text):
-    at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")
-    return f'time="{at}Z" level=error msg="{text}"'.encode()
+    return stamped('time="%Y-%m-%dT%H:%M:%S.%fZ" level=error msg="', text + '"', 0, datetime.timezone.utc)
 
 
 IMAGE = ("Error trying v2 registry: failed to register layer: rename /var/lib/docker/image/a /var/lib/docker/image/b: "
@@ -131,7 +134,8 @@ FILES = [
     (DOCKER, docker_file("Error trying v1 registry")),
     (CONTAINERD, containerd_file("failed to create containerd container: error unpacking image: wrong diff id calculated on extraction")),
     (CONTAINERD, containerd_file("failed to pull and unpack image: failed to extract layer: archive/tar: invalid tar header")),
-    (CONTAINERD, containerd_file("Failed to unmarshall layerchain json - invalid character '\0' looking for beginning of value")),
+    (CONTAINERD, stamped('time="%Y-%m-%dT%H:%M:%S.%fZ" level=error msg=',
+                         "Failed to unmarshall layerchain json - invalid character '\0' looking for beginning of value", 0, datetime.timezone.utc)),
 ]
 JOURNAL = [
     # Found by log-counter, which looks further back than the monitors.
@@ -206,10 +210,12 @@ OWN = {
     "log.json": filelog("/var/log/long", [temporary("Long", "long .*")]),
     "truncated.json": filelog("/var/log/truncated", [temporary("Truncated", "T .*")]),
     "rotated.json": filelog("/var/log/rotated", [temporary("Rotated", "R .*")]),
-    "december.json": filelog("/var/log/december", [temporary("Oops", "divide .*")]),
+    "december.json": filelog("/var/log/december", [temporary("Old", "last year's")]),
     "short-lookback.json": filelog("/var/log/restarted", [SEEN], [condition("Broken")], lookback="1s"),
-    "rule-removed.json": filelog("/var/log/restarted", [permanent("Other", "Broken", "other .*")], [condition("Broken")], lookback="1s"),
-    "no-file.json": filelog("/var/log/not-there", [SEEN], [condition("Broken")]),
+    "rule-removed.json": filelog("/var/log/restarted", [permanent("Other", "Elsewhere", "other .*")], [condition("Elsewhere")]),
+    "net-each-second.json": json.loads((SHIPPED / "net-cgroup-system-stats-monitor.json").read_text().replace("120s", "1s"))
+    | {"disk": {"lsblkTimeout": "1s"}},
+    "no-file.json": filelog("/var/log/not-there", [permanent("Unseen", "Elsewhere", "unseen .*")], [condition("Elsewhere")]),
     "no-journal.json": filelog("/var/log/empty-journal", [temporary("Nothing", "nothing")], plugin="journald", pluginConfig={"source": "a"}),
     "plugins.json": plugin(
         check("Trimmed", "echo '  spaces around  '; exit 1"), check("Long", "printf %0200d 0; exit 1"), check("Empty", "exit 1"),
@@ -258,13 +264,12 @@ STREAMS = {
         "line 2", "caf\u00e9 cr\u00e8me", "cafe creme", "a 1", "a 2", "b 1", "b 2", "a 3", b"bytes \xc3\x28 \xff \xf0\x9f"]]]),
     "long line": Stream("filelog", [[("/var/log/long", kernel_file("long " + "y" * 20000))],
                                     [("/var/log/long", kernel_file("long " + "z" * 70000)), ("/var/log/long", kernel_file("long enough"))]]),
-    "December": Stream("filelog", [[("/var/log/december", b"Dec 31 23:59:59 host kernel: [1.0] divide error: 0000 [#31] SMP")], []]),
+    "December": Stream("filelog", [[("/var/log/december", b"Dec 31 23:59:59 host kernel: [1.0] last year's")], []]),
     "truncation": Stream("filelog", [
-        [("/var/log/truncated", kernel_file("T " + "before " * 100))], [], [("/var/log/truncated", lambda log: log.write_bytes(b"")),
+        [("/var/log/truncated", kernel_file("T " + "before " * 100))], [], [("/var/log/truncated", "truncate"),
                                                                          ("/var/log/truncated", kernel_file("T after"))]]),
     "rotation": Stream("filelog", [
-        [("/var/log/rotated", kernel_file("R before"))], [], [("/var/log/rotated", lambda log: log.rename("/var/log/rotated.1")),
-                                                             ("/var/log/rotated", lambda log: log.touch())],
+        [("/var/log/rotated", kernel_file("R before"))], [], [("/var/log/rotated", "rotate")],
         [("/var/log/rotated.1", kernel_file("R of the old file"))], [("/var/log/rotated", kernel_file("R of the new file"))]]),
     "before a restart": Stream("filelog", [[("/var/log/restarted", kernel_file("nothing"))], [("/var/log/restarted", kernel_file("broken 1"))]]),
     "journal": Stream("journald", [JOURNAL[:24], JOURNAL[24:]]),
@@ -297,11 +302,17 @@ PAIRS = [
     Pair("truncation", ["truncated.json"], "truncation"),
     Pair("rotation", ["rotated.json"], "rotation"),
     Pair("a line of December", ["december.json"], "December"),
-    Pair("blind monitors", ["kernel-monitor-filelog.json", "no-file.json", "no-journal.json"], "files"),
+    Pair("no file", ["short-lookback.json", "no-file.json"], "before a restart"),
+    Pair("no journal", ["short-lookback.json", "no-journal.json"], "before a restart"),
     Pair("restart", ["short-lookback.json"], "before a restart", restarted=["short-lookback.json"]),
     Pair("restart without a rule", ["short-lookback.json"], "before a restart", restarted=["rule-removed.json"]),
     *[Pair(f"plugins: {name}", [f"{name}.json"]) for name in (
         "cut-character", "percent", "two-rules", "leftover", "skip-initial", "no-crictl", "counter-without-journal")],
     Pair("stats each second", ["stats-each-second.json"]),
+    Pair("net each second", ["net-each-second.json"]),
     Pair("stats each second, compatible", ["stats-each-second.json"], ours=("--npd-stats-compatibility",)),
 ]
+
+
+def lines_of(pair):
+    return sum(map(len, STREAMS[pair.stream].phases)) if pair.stream else 0
