@@ -139,9 +139,9 @@ FILES = [
 ]
 JOURNAL = [
     # Found by log-counter, which looks further back than the monitors.
-    *[("systemd", "Started kubelet.service - Kubernetes kubelet.", 600 + i) for i in range(5)],
     *[("systemd", "Starting containerd container runtime...", 650 - i) for i in range(5)],
-    ("systemd", "Stopping containerd container runtime...", 605),
+    ("systemd", "Stopping containerd container runtime...", 645),
+    *[("systemd", "Started kubelet.service - Kubernetes kubelet.", 604 - i) for i in range(5)],
     *[("kernel", "unregister_netdevice: waiting for lo to become free. Usage count = 1", 500 - i) for i in range(3)],
     *[("dockerd", "Handler returned error: readlink /var/lib/docker/overlay2/l: invalid argument", 200 - i) for i in range(10)],
     ("systemd", "Started Kubernetes kubelet.", 100),
@@ -212,7 +212,7 @@ OWN = {
     "rotated.json": filelog("/var/log/rotated", [temporary("Rotated", "R .*")]),
     "december.json": filelog("/var/log/december", [temporary("Old", "last year's")]),
     "short-lookback.json": filelog("/var/log/restarted", [SEEN], [condition("Broken")], lookback="1s"),
-    "rule-removed.json": filelog("/var/log/restarted", [permanent("Other", "Elsewhere", "other .*")], [condition("Elsewhere")]),
+    "rule-removed.json": filelog("/var/log/restarted", [permanent("Other", "Broken", "other .*")], [condition("Broken")]),
     "net-each-second.json": json.loads((SHIPPED / "net-cgroup-system-stats-monitor.json").read_text().replace("120s", "1s"))
     | {"disk": {"lsblkTimeout": "1s"}},
     "no-file.json": filelog("/var/log/not-there", [permanent("Unseen", "Elsewhere", "unseen .*")], [condition("Elsewhere")]),
