@@ -96,6 +96,8 @@ PARTICULAR = [
     Known(RESTART, "restart", "others", "GET /conditions: Broken"),
     Known(RESTART, "restart", "series", "Seen", 0, 1),
     Known(REMOVED, "restart without a rule", "events", "Broken is now: False", None, (1, 1)),
+    Known("what a check left running", "plugins: orphan", "others", "^left running$", True, None),
+    Known("`disk/percent_used` only together", "stats: percent used", "(series|metrics)", "^disk_percent_used", None),
     Known("the cut at `max_output_length`", "plugins: cut-character", "events", "'0{79}\N{REPLACEMENT CHARACTER}'", (1, 1), None),
     Known("the cut at `max_output_length`", "plugins: cut-character", "events", "'0{79}'", None, (1, 1)),
     Known(TWO_RULES, "plugins: two-rules", "conditions", "^Shared$", ("False", "SharedIsFine", "Shared is fine"), ("True", "OneFinds", "found")),
@@ -122,6 +124,10 @@ PARTICULAR = [
     Known(SUMS, "net each second", "series", "^net_"),
 ]
 KNOWN = GENERAL + PARTICULAR
+
+
+def rows_beginning_with(text):
+    return [line for line in DOCUMENT.read_text().splitlines() if line.startswith(f"| {text}")]
 
 
 def brief(value):

@@ -273,10 +273,13 @@ class Ground:
         if stamp < self.started:
             said.others["an Event older than the agent"] = True
 
-    def ask(self, said):
-        """The status servers."""
+    def look_around(self, said):
+        """The status servers, and what plugins left."""
         for key, port in self.ports.items():
+            side, name = key
             others = said[key].others
+            if name == "plugins: orphan" and subprocess.run(["pgrep", "-f", f"^tail -f {self.folder}/{side}/"], capture_output=True).stdout:
+                others["left running"] = True
             for path in REQUESTS:
                 others[f"GET {path}"], text = get(f"http://127.0.0.1:{port + 1}{path}")
                 if path == "/conditions":
@@ -335,5 +338,5 @@ def play(plane):
             ground.restart(pair)
     ground.wait_for_all()
     said = settle(ground)
-    ground.ask(said)
+    ground.look_around(said)
     return {pair.name: {side: said[side, pair.name] for side in SIDES} for pair in PAIRS}

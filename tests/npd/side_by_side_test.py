@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from comparison import DOCUMENT, KNOWN, differences, explained
+from comparison import DOCUMENT, KNOWN, differences, explained, rows_beginning_with
 from streams import PAIRS, SHIPPED
 
 # Rules that no line can match here, and why.
@@ -20,8 +20,7 @@ def test_they_say_the_same(results, pair):
 
 
 def test_each_known_difference_has_its_row_and_shows(results):
-    rows = [line for line in DOCUMENT.read_text().splitlines() if line.startswith("| ")]
-    lost = {known.row for known in KNOWN if sum(line.startswith(f"| {known.row}") for line in rows) != 1}
+    lost = {known.row for known in KNOWN if len(rows_beginning_with(known.row)) != 1}
     assert not lost, "these are not the beginning of one row"
     hidden = [f"{known.row}: {known.kind} {known.matches} of {known.pairs}" for known in KNOWN
               if not any(known.explains(pair.name, one) for pair in PAIRS for one in differences(results[pair.name]))]

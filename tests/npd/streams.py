@@ -237,6 +237,7 @@ OWN = {
         check("FirstOfTwo", "echo one; exit 1", "Both"), check("SecondOfTwo", "echo two; exit 1", "Both"),
         conditions=["Shared", "Both", "WithoutRule"]),
     "leftover.json": plugin(check("Leaves", "setsid sleep 600 & echo left; exit 1", "Leaving", timeout="2s"), conditions=["Leaving"]),
+    "orphan.json": plugin(check("Fine", "tail -f @SIDE@/orphan.json >/dev/null 2>&1 & exit 0")),
     "skip-initial.json": plugin(check("Slow", "sleep 600", "SlowOne", timeout="1h"), check("Quick", "exit 0", "QuickOne"),
                                 conditions=["SlowOne", "QuickOne"], skip_initial_status=True, concurrency=2, timeout="1h"),
     "no-crictl.json": plugin(
@@ -246,6 +247,8 @@ OWN = {
         {"type": "permanent", "condition": "Counted", "reason": "Counted", "path": "/home/kubernetes/bin/log-counter",
          "args": ["--journald-source=a", "--log-path=/var/log/empty-journal", "--lookback=5m", "--count=1", "--pattern=a"]},
         conditions=["Counted"]),
+    "percent-used.json": {"invokeInterval": "60s", "disk": {
+        "includeAllAttachedBlk": True, "metricsConfigs": {"disk/percent_used": {"displayName": "disk/percent_used"}}}},
     # Those of the shipped file, once a second.
     "stats-each-second.json": json.loads((SHIPPED / "system-stats-monitor.json").read_text().replace("60s", "1s").replace("5s", "1s")),
 }
@@ -307,7 +310,8 @@ PAIRS = [
     Pair("restart", ["short-lookback.json"], "before a restart", restarted=["short-lookback.json"]),
     Pair("restart without a rule", ["short-lookback.json"], "before a restart", restarted=["rule-removed.json"]),
     *[Pair(f"plugins: {name}", [f"{name}.json"]) for name in (
-        "cut-character", "percent", "two-rules", "leftover", "skip-initial", "no-crictl", "counter-without-journal")],
+        "cut-character", "percent", "two-rules", "leftover", "orphan", "skip-initial", "no-crictl", "counter-without-journal")],
+    Pair("stats: percent used", ["percent-used.json"]),
     Pair("stats each second", ["stats-each-second.json"]),
     Pair("net each second", ["net-each-second.json"]),
     Pair("stats each second, compatible", ["stats-each-second.json"], ours=("--npd-stats-compatibility",)),
