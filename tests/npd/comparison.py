@@ -22,8 +22,8 @@ class Difference:
 
 @dataclasses.dataclass
 class Known:
-    """A difference that the document's row which begins with `row` tells of: in these pairs, of this kind, where the key matches, and
-    with these values.
+    """A difference that the document's row which begins with `row` tells of: in these pairs, of this kind, where the key
+    matches, and with these values.
     """
     row: str
     pairs: str
@@ -52,12 +52,21 @@ NO_TOOL = "`health-checker`: `crictl` or `docker` cannot be started"
 NO_JOURNAL = "`log-counter` counts nothing"
 SUMS = "`system_processes_total`, `system_interrupts_total`"
 DEFAULT_GAUGE = "gauge of a condition's default reason"
+SPLIT = "the cut at `max_output_length`"
+
+
+def fine(kind):
+    """A condition of streams.condition(kind) without a problem."""
+    return "False", f"{kind}IsFine", f"{kind} is fine"
+
+
 # What is said of every pair.
 GENERAL = [
     Known(BLIND, ANY, "conditions", "^MonitorDegraded$", None),
     Known(BLIND, ANY, "others", "^GET /conditions: MonitorDegraded$", None),
     Known(BLIND, ANY, "series", 'type="MonitorDegraded"', None),
-    Known(BLIND, ANY, "series", '^problem_counter.reason="((KernelLog|File|Journal)(Unreadable|RecordsLost)|CheckStuck|SystemStatsUnreadable)"', None),
+    Known(BLIND, ANY, "series", "^problem_counter.*(KernelLog|File|Journal)(Unreadable|RecordsLost)", None),
+    Known(BLIND, ANY, "series", "^problem_counter.*(CheckStuck|SystemStatsUnreadable)", None),
     Known(BLIND, ANY, "metrics", "^problem_(gauge|counter)$", None),  # where nothing else has one
     Known("series `mainstay_agent_*` do not exist", ANY, "(series|metrics)", "^mainstay_agent_", None),
     Known("Each line of a file that does not parse", ANY, "(series|metrics)", "^mainstay_agent_lines_unparsed_total", None),
@@ -92,15 +101,15 @@ PARTICULAR = [
     Known(BLIND, "no file", "conditions|others", "Elsewhere$", None),
     Known(BLIND, "no file", "events", "FileUnreadable", None, (1, 1)),
     Known("A journal folder that exists", "no journal", "events", "JournalUnreadable.*empty-journal", None, (1, 1)),
-    Known(RESTART, "restart", "conditions", "^Broken$", ("False", "BrokenIsFine", "Broken is fine"), ("True", "Seen", "broken 1")),
+    Known(RESTART, "restart", "conditions", "^Broken$", fine("Broken"), ("True", "Seen", "broken 1")),
     Known(RESTART, "restart", "others", "GET /conditions: Broken"),
     Known(RESTART, "restart", "series", "Seen", 0, 1),
     Known(REMOVED, "restart without a rule", "events", "Broken is now: False", None, (1, 1)),
     Known("what a check left running", "plugins: orphan", "others", "^left running$", True, None),
     Known("`disk/percent_used` only together", "stats: percent used", "(series|metrics)", "^disk_percent_used", None),
-    Known("the cut at `max_output_length`", "plugins: cut-character", "events", "'0{79}\N{REPLACEMENT CHARACTER}'", (1, 1), None),
-    Known("the cut at `max_output_length`", "plugins: cut-character", "events", "'0{79}'", None, (1, 1)),
-    Known(TWO_RULES, "plugins: two-rules", "conditions", "^Shared$", ("False", "SharedIsFine", "Shared is fine"), ("True", "OneFinds", "found")),
+    Known(SPLIT, "plugins: cut-character", "events", "'0{79}\N{REPLACEMENT CHARACTER}'", (1, 1), None),
+    Known(SPLIT, "plugins: cut-character", "events", "'0{79}'", None, (1, 1)),
+    Known(TWO_RULES, "plugins: two-rules", "conditions", "^Shared$", fine("Shared"), ("True", "OneFinds", "found")),
     Known(TWO_RULES, "plugins: two-rules", "others", "GET /conditions: Shared"),
     Known(TWO_RULES, "plugins: two-rules", "events", "SharedIsFine", (1, 1), None),
     Known(TWO_RULES, "plugins: two-rules", "series", "OneFinds", 0, 1),
@@ -108,7 +117,7 @@ PARTICULAR = [
     Known("gauge of a condition that no rule", "plugins: two-rules", "series", "WithoutRule", 0, None),
     Known(DEFAULT_GAUGE, "plugins: .*", "series", "^problem_gauge.reason=.*(Is|No)", None, 0),
     Known(DEFAULT_GAUGE, "plugins: skip-initial", "series", "^problem_gauge.reason=.*SlowOneIsFine", 0, None),
-    Known(LEFTOVER, "plugins: leftover", "conditions", "^Leaving$", ("False", "LeavingIsFine", "Leaving is fine"), ("True", "Leaves", "left")),
+    Known(LEFTOVER, "plugins: leftover", "conditions", "^Leaving$", fine("Leaving"), ("True", "Leaves", "left")),
     Known(LEFTOVER, "plugins: leftover", "others", "GET /conditions: Leaving"),
     Known(LEFTOVER, "plugins: leftover", "events", "'Leaves'", None, (1, 1)),
     Known(LEFTOVER, "plugins: leftover", "series", '"Leaves"', 0, 1),
@@ -170,9 +179,8 @@ def table(pairs, lines_of, results):
         found = explained(pair.name, differences(said))
         general = {(one.kind, one.key) for one, known in found if any(k in GENERAL for k in known)}
         rest = [(one, known) for one, known in found if (one.kind, one.key) not in general]
-        counts = [" / ".join(str(len(of(said[side]) - {key for kind, key in general if kind == what})) for side in ("npd", "ours"))
-                  for what, of in (("conditions", lambda one: one.conditions.keys()), ("events", lambda one: one.events.keys()),
-                                   ("series", lambda one: one.series.keys()))]
+        counts = [" / ".join(str(len({(kind, key) for key in getattr(said[side], kind)} - general)) for side in ("npd", "ours"))
+                  for kind in ("conditions", "events", "series")]
         reasons = sorted({known.row if known else "UNKNOWN" for _, all_known in rest for known in all_known[:1] or [None]})
         rows.append((pair.name, str(lines_of(pair)), *counts, "; ".join(reasons) or "equal"))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]

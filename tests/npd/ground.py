@@ -1,22 +1,19 @@
 """Both agents, beside each other on one API server, with the same lines and configs, and what they say of them."""
 import dataclasses
 import datetime
-import fcntl
 import json
 import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.request
 
 from control_plane import BIN, PARTS, SERVER, eventually
-from kernel_log import KernelLog
-from streams import OWN, PAIRS, SHIPPED, STREAMS, Raw
+from logs import Journal, KernelLogs
+from streams import OWN, PAIRS, SHIPPED, STREAMS
 
 REQUESTS = ["/healthz", "/readyz", "/debug/pprof/", "/conditions"]
 # Programs that the helpers ask: none of this machine may be asked, let alone killed.
@@ -29,10 +26,7 @@ esac''',
     "crictl": "exit 1",
     "pkill": "exit 1",
 }
-
 SIDES = ("npd", "ours")
-JOURNAL = pathlib.Path("/var/log/journal")
-JOURNAL_MAKER = "/lib/systemd/systemd-journal-remote"
 KUBELETS_OWN = {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"}
 # NPD looks at files every half second, at conditions every second.
 SETTLED_AFTER = 4
@@ -61,74 +55,6 @@ class Said:
 
     def problems(self):
         return {series: value for series, value in self.series.items() if series.startswith("problem_")}
-
-
-class KernelLogs:
-    """One kernel log for both: ours reads the stand-in's socket, each NPD a pipe in packet mode that lies over /dev/kmsg: one
-    record for each read, as the device gives it.
-    """
-
-    def __init__(self, folder, name):
-        self._folder, self._name = folder, name
-        self.socket = folder / f"{name}.kmsg"
-        self._ours = KernelLog(self.socket)
-        self._for_npd, self._pipes = [], []
-        self._lock = threading.Lock()
-
-    def pipe(self):
-        """A new reader's, from the oldest record on."""
-        path = self._folder / f"{self._name}.{len(self._pipes)}.pipe"
-        os.mkfifo(path)
-        self._pipes.append(path)
-        threading.Thread(target=self._feed, args=(path,), daemon=True).start()
-        return path
-
-    def write(self, line):
-        """`line`: text, (priority, text[, seconds ago]), or a whole record in which @ stands for the next number and for now."""
-        priority, text, ago = (*line, 0)[:3] if isinstance(line, tuple) else (3, line, 0)
-        number = len(self._for_npd)
-        # Each agent has its idea of the clock of the kernel's log: they differ after a suspend.
-        ours, npd = (self._record(priority, number, text, time.clock_gettime(clock) - ago)
-                     for clock in (time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME))
-        self._ours.append(ours)
-        self._for_npd.append(npd)
-
-    @staticmethod
-    def _record(priority, number, text, seconds):
-        micros = int(seconds * 1e6)
-        if isinstance(text, Raw):
-            return bytes(text).replace(b"@,@", f"{number},{micros}".encode()).replace(b"@", b"")
-        return f"{priority},{number},{micros},-;".encode() + (text if isinstance(text, bytes) else text.encode()) + b"\n"
-
-    def _feed(self, path):
-        with open(path, "wb", buffering=0) as pipe:  # waits for the reader
-            fcntl.fcntl(pipe, fcntl.F_SETFL, os.O_DIRECT)
-            written = 0
-            while True:
-                while written < len(self._for_npd):
-                    pipe.write(self._for_npd[written])
-                    written += 1
-                time.sleep(0.01)
-
-
-class Journal:
-    def __init__(self, folder):
-        self._export = folder / "journal-entries"
-        self._entries = 0
-        JOURNAL.mkdir()
-
-    def write(self, lines):
-        """(identifier, message[, seconds ago]) each."""
-        text = b""
-        for identifier, message, *ago in lines:
-            self._entries += 1
-            message = message if isinstance(message, bytes) else message.encode()
-            text += (f"__REALTIME_TIMESTAMP={int((time.time() - (ago[0] if ago else 0)) * 1e6)}\n"
-                     f"__MONOTONIC_TIMESTAMP={self._entries}\n_BOOT_ID={'0123456789abcdef' * 2}\n"
-                     f"SYSLOG_IDENTIFIER={identifier}\nMESSAGE\n").encode()
-            text += struct.pack("<Q", len(message)) + message + b"\n\n"
-        self._export.write_bytes(text)
-        subprocess.run([JOURNAL_MAKER, f"--output={JOURNAL}/system.journal", self._export], check=True, capture_output=True)
 
 
 class Ground:
@@ -167,10 +93,10 @@ class Ground:
         shutil.copytree(SHIPPED, configs)
         for name, config in OWN.items():
             (configs / name).write_text(json.dumps(config))
-        helpers = {"npd": (PARTS / "healthchecker", PARTS / "logcounter"), "ours": (BIN / "health-checker", BIN / "log-counter")}[side]
         for config in configs.rglob("*.json"):
             text = config.read_text().replace("@SIDE@", str(configs))
-            for name, program in zip(("health-checker", "log-counter"), helpers):
+            for name in ("health-checker", "log-counter"):
+                program = BIN / name if side == "ours" else PARTS / name.replace("-", "")
                 text = text.replace(f"/home/kubernetes/bin/{name}", str(program))
             if '"invokeInterval"' in text:
                 text = text.replace("{", f'{{"procPath": "{self.folder}/proc",', 1)
@@ -276,16 +202,17 @@ class Ground:
     def look_around(self, said):
         """The status servers, and what plugins left."""
         for key, port in self.ports.items():
-            side, name = key
             others = said[key].others
-            if name == "plugins: orphan" and subprocess.run(["pgrep", "-f", f"^tail -f {self.folder}/{side}/"], capture_output=True).stdout:
-                others["left running"] = True
             for path in REQUESTS:
                 others[f"GET {path}"], text = get(f"http://127.0.0.1:{port + 1}{path}")
                 if path == "/conditions":
                     for condition in json.loads(text) or []:
                         others[f"GET {path}: {condition['type']}"] = tuple(
                             value for name, value in condition.items() if name != "transition")
+        for side in SIDES:
+            left = subprocess.run(["pgrep", "-f", f"^tail -f {self.folder}/{side}/"], capture_output=True, check=False).stdout
+            if left:
+                said[side, "plugins: orphan"].others["left running"] = True
 
 
 def get(url):
@@ -316,8 +243,9 @@ def settle(ground, within=45):
         seen = {key: (one.conditions, one.events, one.problems()) for key, one in said.items()}
         if seen != last:
             last, since = seen, time.monotonic()
-        if time.monotonic() - since > SETTLED_AFTER or time.monotonic() > deadline:
+        if time.monotonic() - since > SETTLED_AFTER:
             return said
+        assert time.monotonic() < deadline, "they never stop to say something new"
         time.sleep(0.5)
 
 

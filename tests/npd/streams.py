@@ -12,9 +12,9 @@ SHIPPED = ROOT / "rules/npd"
 
 @dataclasses.dataclass
 class Stream:
-    """`source` says where the lines go: kmsg (text, Raw, or priority, text, seconds ago), journald (identifier, message, seconds ago),
-    filelog (path, and bytes, a function that makes them, or something done to the file: see ground.DEEDS). The first phase is there before the agents start; each other comes
-    when what came before has been said.
+    """`source` says where the lines go: kmsg (text, Raw, or priority, text and seconds ago), journald (identifier, message,
+    seconds ago), filelog (path, and bytes, a function that makes them, or something done to the file: see ground.DEEDS). The
+    first phase is there before the agents start; each other comes when what came before has been said.
     """
     source: str
     phases: list
@@ -67,10 +67,11 @@ KERNEL = [
     "Kill process 7 (a) score 9 or sacrifice child", *[f"usb 1-1: new device number {i}" for i in range(10)],
     KILLED + " after ten others",
     # Odd bytes, as the kernel escapes them and as it never sends them; spaces; nothing; a long one.
-    r"EXT4-fs error (device \x22\xc3\xa9\x22): escaped", "EXT4-fs error (device é): not escaped", "  EXT4-fs error trimmed  \t",
+    r"EXT4-fs error (device \x22\xc3\xa9\x22): escaped", "EXT4-fs error (device é): not escaped",
+    "  EXT4-fs error trimmed  \t",
     b"EXT4-fs error (device \xff\xfe): no UTF-8", "", "   ", "EXT4-fs error long " + "x" * 900,
     # Of a user's program, and with flags and fields that are not known yet.
-    (14, "EXT4-fs error by a program"), Raw(b"@4,@,@,-,caller=T1,more;EXT4-fs error with fields\n"),
+    (14, "EXT4-fs error by a program"), Raw(b"4,@,@,-,caller=T1,more;EXT4-fs error with fields\n"),
     # Too old for the lookback.
     (3, "EXT4-fs error of an hour ago", 3600),
 ]
@@ -100,8 +101,8 @@ def docker_file(text, ago=0):
     return stamped('time="%Y-%m-%dT%H:%M:%S.%f000+00:00" level=error msg="', text + '"', ago, datetime.timezone.utc)
 
 
-def containerd_file(text):
-    return stamped('time="%Y-%m-%dT%H:%M:%S.%fZ" level=error msg="', text + '"', 0, datetime.timezone.utc)
+def containerd_file(text, quote='"'):
+    return stamped(f'time="%Y-%m-%dT%H:%M:%S.%fZ" level=error msg={quote}', text + quote, 0, datetime.timezone.utc)
 
 
 IMAGE = ("Error trying v2 registry: failed to register layer: rename /var/lib/docker/image/a /var/lib/docker/image/b: "
@@ -132,10 +133,11 @@ FILES = [
     (MESSAGES, syslog("smartd[812]: Device: /dev/sdc, 100 Offline uncorrectable sectors")),
     (DOCKER, docker_file(IMAGE + " again")),
     (DOCKER, docker_file("Error trying v1 registry")),
-    (CONTAINERD, containerd_file("failed to create containerd container: error unpacking image: wrong diff id calculated on extraction")),
+    (CONTAINERD, containerd_file("failed to create containerd container: error unpacking image: "
+                                 "wrong diff id calculated on extraction")),
     (CONTAINERD, containerd_file("failed to pull and unpack image: failed to extract layer: archive/tar: invalid tar header")),
-    (CONTAINERD, stamped('time="%Y-%m-%dT%H:%M:%S.%fZ" level=error msg=',
-                         "Failed to unmarshall layerchain json - invalid character '\0' looking for beginning of value", 0, datetime.timezone.utc)),
+    (CONTAINERD, containerd_file("Failed to unmarshall layerchain json - invalid character '\0' looking for beginning of value",
+                                 quote="")),
 ]
 JOURNAL = [
     # Found by log-counter, which looks further back than the monitors.
@@ -162,16 +164,18 @@ JOURNAL = [
     ("abrt-notification", "System encountered a fatal error in do_exit"),
     ("abrt-notification", "System encountered a non-fatal error in do_exit"),
     ("abrt-notification", "System encountered a non-fatal error in do exit"),
-    ("containerd", 'msg="failed to create containerd container" error="error unpacking image: wrong diff id calculated on extraction"'),
+    ("containerd", 'msg="failed to create containerd container" '
+                   'error="error unpacking image: wrong diff id calculated on extraction"'),
     ("containerd", 'msg="failed to pull and unpack image: failed to extract layer: archive/tar: invalid tar header"'),
     ("containerd", "Starting containerd container runtime..."),
 ]
 
 
 def filelog(path, rules, conditions=(), **more):
-    return {"plugin": "filelog", "logPath": path, "lookback": "5m", "bufferSize": 4, "source": "own", "conditions": list(conditions),
-            "pluginConfig": {"timestamp": "^.{15}", "message": "kernel: \\[.*\\] (.*)", "timestampFormat": "Jan _2 15:04:05"},
-            "rules": rules} | more
+    return {
+        "plugin": "filelog", "logPath": path, "lookback": "5m", "bufferSize": 4, "source": "own", "rules": rules,
+        "conditions": list(conditions), "pluginConfig": {
+            "timestamp": "^.{15}", "message": "kernel: \\[.*\\] (.*)", "timestampFormat": "Jan _2 15:04:05"}} | more
 
 
 def temporary(reason, pattern):
@@ -204,7 +208,8 @@ OWN = {
     "odd-rules.json": filelog("/var/log/odd", [
         temporary("Branches", "first branch|second branch"), permanent("Nobody", "Undeclared", "undeclared .*"),
         temporary("TwoLines", "begin\\n.*end"), temporary("Anchored", "^only.*"), temporary("Dollar", "(?m)^line$"),
-        temporary("Unicode", "caf\u00e9 \\pL+"), permanent("ReasonA", "Changes", "a .*"), permanent("ReasonB", "Changes", "b .*"),
+        temporary("Unicode", "caf\u00e9 \\pL+"),
+        permanent("ReasonA", "Changes", "a .*"), permanent("ReasonB", "Changes", "b .*"),
         temporary("Percent", ".*% full.*"), temporary("Any", "bytes .*"),
     ], [condition("Changes")]),
     "log.json": filelog("/var/log/long", [temporary("Long", "long .*")]),
@@ -216,27 +221,32 @@ OWN = {
     "net-each-second.json": json.loads((SHIPPED / "net-cgroup-system-stats-monitor.json").read_text().replace("120s", "1s"))
     | {"disk": {"lsblkTimeout": "1s"}},
     "no-file.json": filelog("/var/log/not-there", [permanent("Unseen", "Elsewhere", "unseen .*")], [condition("Elsewhere")]),
-    "no-journal.json": filelog("/var/log/empty-journal", [temporary("Nothing", "nothing")], plugin="journald", pluginConfig={"source": "a"}),
+    "no-journal.json": filelog("/var/log/empty-journal", [temporary("Nothing", "nothing")],
+                               plugin="journald", pluginConfig={"source": "a"}),
     "plugins.json": plugin(
-        check("Trimmed", "echo '  spaces around  '; exit 1"), check("Long", "printf %0200d 0; exit 1"), check("Empty", "exit 1"),
-        check("Lines", "echo one; echo two; exit 1"), check("Stderr", "echo lost >&2; exit 1"), check("Killed", "echo cut; kill -9 $$"),
+        check("Trimmed", "echo '  spaces around  '; exit 1"), check("Long", "printf %0200d 0; exit 1"),
+        check("Empty", "exit 1"), check("Lines", "echo one; echo two; exit 1"), check("Stderr", "echo lost >&2; exit 1"),
+        check("Killed", "echo cut; kill -9 $$"),
         check("Late", "echo begun; sleep 60", timeout="1s"), check("Fine", "echo fine"),
         check("NoUtf8", "printf 'a\\377b'; exit 1"), check("Code7", "echo seven; exit 7"),
         {"type": "temporary", "reason": "NoProgram", "path": "@SIDE@/plugins.json"},
-        check("IsBad", "echo bad; exit 1", "Bad"), check("IsGood", "echo good", "Good"), check("IsUnknown", "echo '?'; exit 2", "Unclear"),
+        check("IsBad", "echo bad; exit 1", "Bad"), check("IsGood", "echo good", "Good"),
+        check("IsUnknown", "echo '?'; exit 2", "Unclear"),
         check("IsLate", "sleep 60", "Late", timeout="1s"), conditions=["Bad", "Good", "Unclear", "Late"]),
     "second-run.json": plugin(
         check("Recovers", FIRST_RUN.format("recovers") + " && exit 1; exit 0", "Recovering"),
         check("Fails", FIRST_RUN.format("fails") + " && exit 0; echo failed; exit 1", "Failing"),
         check("Reworded", FIRST_RUN.format("reworded") + " && echo one || echo two; exit 1", "Rewording"),
-        conditions=["Recovering", "Failing", "Rewording"], invoke_interval="1s", enable_message_change_based_condition_update=True),
+        conditions=["Recovering", "Failing", "Rewording"], invoke_interval="1s",
+        enable_message_change_based_condition_update=True),
     "cut-character.json": plugin(check("Cut", "printf %079d 0; printf '\\303\\251'; exit 1")),
     "percent.json": plugin(check("Percent", "echo disk 100% full; exit 1")),
     "two-rules.json": plugin(
         check("OneFinds", "echo found; exit 1", "Shared"), check("OtherIsFine", "exit 0", "Shared"),
         check("FirstOfTwo", "echo one; exit 1", "Both"), check("SecondOfTwo", "echo two; exit 1", "Both"),
         conditions=["Shared", "Both", "WithoutRule"]),
-    "leftover.json": plugin(check("Leaves", "setsid sleep 600 & echo left; exit 1", "Leaving", timeout="2s"), conditions=["Leaving"]),
+    "leftover.json": plugin(check("Leaves", "setsid sleep 600 & echo left; exit 1", "Leaving", timeout="2s"),
+                            conditions=["Leaving"]),
     "orphan.json": plugin(check("Fine", "tail -f @SIDE@/orphan.json >/dev/null 2>&1 & exit 0")),
     "skip-initial.json": plugin(check("Slow", "sleep 600", "SlowOne", timeout="1h"), check("Quick", "exit 0", "QuickOne"),
                                 conditions=["SlowOne", "QuickOne"], skip_initial_status=True, concurrency=2, timeout="1h"),
@@ -250,23 +260,27 @@ OWN = {
     "percent-used.json": {"invokeInterval": "60s", "disk": {
         "includeAllAttachedBlk": True, "metricsConfigs": {"disk/percent_used": {"displayName": "disk/percent_used"}}}},
     # Those of the shipped file, once a second.
-    "stats-each-second.json": json.loads((SHIPPED / "system-stats-monitor.json").read_text().replace("60s", "1s").replace("5s", "1s")),
+    "stats-each-second.json": json.loads(
+        (SHIPPED / "system-stats-monitor.json").read_text().replace("60s", "1s").replace("5s", "1s")),
 }
-NOW_AND = "INFO: task docker:{} blocked for more than 120 seconds."
+HUNG = "INFO: task docker:{} blocked for more than 120 seconds."
 STREAMS = {
     "kmsg": Stream("kmsg", [KERNEL[:20], KERNEL[20:]]),
-    "kmsg with devices": Stream("kmsg", [[], [NOW_AND.format(1) + DICTIONARY, "EXT4-fs error (device sda1)" + DICTIONARY, NOW_AND.format(2)]]),
+    "kmsg with devices": Stream("kmsg", [[], [
+        HUNG.format(1) + DICTIONARY, "EXT4-fs error (device sda1)" + DICTIONARY, HUNG.format(2)]]),
     "kmsg flood": Stream("kmsg", [[], FLOOD]),
     "kmsg percent": Stream("kmsg", [[], ["EXT4-fs error 100% full %s %d"]]),
     "kmsg torn": Stream("kmsg", [[], [
         Raw(b"no record at all\n"), Raw(b"3,1;EXT4-fs error of two fields\n"), Raw(b"a,1,2,-;EXT4-fs error of no number\n"),
         Raw(b"3,b,2,-;EXT4-fs error without sequence\n"), Raw(b"3,7,c,-;EXT4-fs error without time\n"), "EXT4-fs error"]]),
     "files": Stream("filelog", [FILES[:4], FILES[4:]]),
-    "odd lines": Stream("filelog", [[("/var/log/odd", kernel_file("nothing"))], [("/var/log/odd", kernel_file(text)) for text in [
-        "first branch", "x", "y", "z", "second branch", "x", "undeclared thing", "begin", "and end", "begin", "x", "and end", "only the first", "line",
+    "odd lines": Stream("filelog", [[], [("/var/log/odd", kernel_file(text)) for text in [
+        "first branch", "x", "y", "z", "second branch", "x", "undeclared thing", "begin", "and end", "begin", "x", "and end",
+        "only the first", "line",
         "line 2", "caf\u00e9 cr\u00e8me", "cafe creme", "a 1", "a 2", "b 1", "b 2", "a 3", b"bytes \xc3\x28 \xff \xf0\x9f"]]]),
     "long line": Stream("filelog", [[("/var/log/long", kernel_file("long " + "y" * 20000))],
-                                    [("/var/log/long", kernel_file("long " + "z" * 70000)), ("/var/log/long", kernel_file("long enough"))]]),
+                                    [("/var/log/long", kernel_file("long " + "z" * 70000)),
+                                     ("/var/log/long", kernel_file("long enough"))]]),
     "December": Stream("filelog", [[("/var/log/december", b"Dec 31 23:59:59 host kernel: [1.0] last year's")], []]),
     "truncation": Stream("filelog", [
         [("/var/log/truncated", kernel_file("T " + "before " * 100))], [], [("/var/log/truncated", "truncate"),
@@ -274,25 +288,26 @@ STREAMS = {
     "rotation": Stream("filelog", [
         [("/var/log/rotated", kernel_file("R before"))], [], [("/var/log/rotated", "rotate")],
         [("/var/log/rotated.1", kernel_file("R of the old file"))], [("/var/log/rotated", kernel_file("R of the new file"))]]),
-    "before a restart": Stream("filelog", [[("/var/log/restarted", kernel_file("nothing"))], [("/var/log/restarted", kernel_file("broken 1"))]]),
+    "before a restart": Stream("filelog", [[], [("/var/log/restarted", kernel_file("broken 1"))]]),
     "journal": Stream("journald", [JOURNAL[:24], JOURNAL[24:]]),
 }
 PAIRS = [
     *[Pair(f"kmsg: {config}", [f"{config}.json"], "kmsg") for config in (
-        "kernel-monitor", "readonly-monitor", "successors/kernel-monitor-current", "deployment/kernel-monitor", "deployment/readonly-monitor")],
+        "kernel-monitor", "readonly-monitor", "successors/kernel-monitor-current", "deployment/kernel-monitor",
+        "deployment/readonly-monitor")],
     *[Pair(f"files: {config}", [f"{config}.json"], "files") for config in (
         "kernel-monitor-filelog", "docker-monitor-filelog", "disk-log-message-filelog", "successors/disk-monitor-current",
         "windows-containerd-monitor-filelog")],
     *[Pair(f"journal: {config}", [f"{config}.json"], "journal") for config in (
         "systemd-monitor", "docker-monitor", "abrt-adaptor", "successors/containerd-monitor", "deployment/docker-monitor")],
     Pair("plugins: shipped", [f"{config}.json" for config in (
-        "custom-plugin-monitor", "network-problem-monitor", "iptables-mode-monitor", "health-checker-kubelet", "health-checker-containerd",
-        "kernel-monitor-counter", "docker-monitor-counter", "systemd-monitor-counter")]),
+        "custom-plugin-monitor", "network-problem-monitor", "iptables-mode-monitor", "health-checker-kubelet",
+        "health-checker-containerd", "kernel-monitor-counter", "docker-monitor-counter", "systemd-monitor-counter")]),
     Pair("plugins: health-checker-docker", ["health-checker-docker.json"]),
     *[Pair(f"stats: {config}", [f"{config}.json"]) for config in (
         "system-stats-monitor", "windows-system-stats-monitor", "net-cgroup-system-stats-monitor")],
-    Pair("several monitors of one process", ["kernel-monitor-filelog.json", "docker-monitor-filelog.json", "systemd-monitor.json", "plugins.json"],
-         "files"),
+    Pair("several monitors of one process", [
+        "kernel-monitor-filelog.json", "docker-monitor-filelog.json", "systemd-monitor.json", "plugins.json"], "files"),
     Pair("rules of our own", ["odd-rules.json"], "odd lines"),
     Pair("plugins of our own", ["plugins.json"]),
     Pair("plugins that run again", ["second-run.json"]),
