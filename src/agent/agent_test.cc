@@ -132,6 +132,30 @@ TEST_F(AgentTest, TheLagOfASourceIsHowOldItsNewestRecordWasWhenItWasTaken) {
   EXPECT_NE(board.answer("/readyz", driver.now() + 3s).body.find("last news 3"), std::string::npos);
 }
 
+TEST_F(AgentTest, ARestartThatSeesAgainEndsWhatTheBlindRunFound) {
+  log.refuse(Error(Code::kPermissionDenied, "opening /dev/kmsg: no"));
+  start(&api);
+  ASSERT_EQ(findString(api.condition("MonitorDegraded"), "status"), "True");
+  log.refuse(std::nullopt);
+  restart();
+  driver.runUntil(kMorning + 1min);
+  EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "False");
+}
+
+TEST_F(AgentTest, ALossOfAnEarlierRunIsShownForAWhileAndNotForEver) {
+  start(&api);
+  kernelSays("a");
+  log.write("b", sinceBoot());
+  log.write("c", sinceBoot());
+  log.overrun(2);
+  kernelSays("d");
+  restart();
+  driver.runUntil(kMorning + kLossShown - 1s);
+  EXPECT_EQ(findString(api.condition("MonitorDegraded"), "reason"), "KernelLogRecordsLost");
+  driver.runUntil(kMorning + kLossShown + 1min);
+  EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "False");
+}
+
 TEST_F(AgentTest, LostRecordsAreAConditionForAWhile) {
   start(&api);
   kernelSays("a");

@@ -85,7 +85,7 @@ void LogFeed::take(const SourceNews& news, TimePoint now, NodeState& state) {
   } else {
     logInfo("reading", {{"source", name_.source}});
     status_.trouble.clear();
-    health_.onReading(now, state);
+    health_.onReading();
   }
 }
 

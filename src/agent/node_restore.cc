@@ -52,8 +52,16 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
       restoreCondition(held, *old, *findings, now);
     }
   }
+  noteCordon(object);
+  restored_ = true;
   ++revision_;
   return {};
+}
+
+void NodeState::noteCordon(const Json& node) {
+  const Json* unschedulable = mainstay::find(node, "spec", "unschedulable");
+  const bool ours = findString(node, "metadata", "annotations", api::kCordonedAnnotation) == "true";
+  cordoned_ = unschedulable && unschedulable->is_bool() && unschedulable->get_bool() && !ours;
 }
 
 void NodeState::markOwners(const Json& node) {
@@ -133,7 +141,7 @@ std::optional<ReasonSpec> NodeState::reasonSpec(const std::string& type, const s
   return strictest;
 }
 
-// What a check has said since the start is news; what it found before the restart is not, unless it is to stay.
+// A check that has spoken since the start is not to be overruled by what it found before, unless that is to stay.
 bool NodeState::isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const {
   return spec.clearOn == fault::ClearOn::kEvidence &&
          std::ranges::any_of(conditions_, [&](const Held& held) { return held.checks.contains(finding.id); });

@@ -58,20 +58,24 @@ void SourceHealth::onBlind(const SourceBlind& blind, TimePoint now, NodeState& s
                         now));
 }
 
-void SourceHealth::onReading(TimePoint now, NodeState& state) {
-  if (blind_) {
-    blind_ = false;
-    mended(unreadable(), name_.source, now, state);
-  }
+void SourceHealth::onReading() {
+  blind_ = false;
+  reading_ = true;
 }
 
+// Also ends what an earlier run of the agent found: the node's state takes that over some time after the start.
 TimePoint SourceHealth::step(TimePoint now, NodeState& state) {
-  if (lossShownUntil_ && now >= *lossShownUntil_) {
-    lossShownUntil_.reset();
+  if (reading_ && !blind_) {
+    mended(unreadable(), name_.source, now, state);
+  }
+  if (!lossShownUntil_) {
+    lossShownUntil_ = now + kLossShown;
+  } else if (now >= *lossShownUntil_) {
+    lossShownUntil_ = kNever;
     lost_ = 0;
     mended(recordsLost(), name_.source, now, state);
   }
-  return lossShownUntil_.value_or(kNever);
+  return *lossShownUntil_;
 }
 
 }  // namespace mainstay::agent

@@ -38,7 +38,7 @@ class SourceHealth {
   std::vector<ReasonSpec> reasons() const;
   void onLost(const RecordsLost& lost, TimePoint now, NodeState& state);
   void onBlind(const SourceBlind& blind, TimePoint now, NodeState& state);
-  void onReading(TimePoint now, NodeState& state);
+  void onReading();
   // Ends what has been shown for long enough; returns when to call again.
   TimePoint step(TimePoint now, NodeState& state);
 
@@ -48,8 +48,9 @@ class SourceHealth {
 
   SourceName name_;
   bool blind_ = false;
-  std::optional<TimePoint> lossShownUntil_;
-  std::uint64_t lost_ = 0;  // while it is shown
+  bool reading_ = false;
+  std::optional<TimePoint> lossShownUntil_;  // kNever: nothing is shown; absent before the first step
+  std::uint64_t lost_ = 0;                   // while it is shown
 };
 
 }  // namespace mainstay::agent

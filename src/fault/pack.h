@@ -93,7 +93,7 @@ struct CaptureTest {
 // The same code with another meaning.
 struct Variant {
   std::vector<CaptureTest> when;  // all of them
-  std::string id;          // added to the finding's; "" = the same finding
+  std::string id;                 // added to the finding's; "" = the same finding
   std::string name;
   EffectPtr effect;
 };

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr char kHead[] = R"(pack: demo
+constexpr char kCheckedHead[] = R"(pack: demo
 source: nowhere
 date: 2026-01-15
 conditions:
@@ -18,7 +18,7 @@ rules:
 )";
 
 std::vector<Pack> packs(const std::string& rules) {
-  auto pack = parsePack(kHead + rules, "demo.yaml");
+  auto pack = parsePack(kCheckedHead + rules, "demo.yaml");
   EXPECT_TRUE(pack) << pack.error().toString();
   return {*std::move(pack)};
 }

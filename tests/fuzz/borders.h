@@ -15,6 +15,8 @@ void findings(std::string_view input);
 void awsAnswer(std::string_view input);
 void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);
+void nvmlAnswer(std::string_view input);
+void mountLine(std::string_view input);
 void pluginConfig(std::string_view input);
 void pluginOutput(std::string_view input);
 void statsText(std::string_view input);

@@ -60,6 +60,12 @@ TEST(FuzzCorpusTest, AwsAnswer) {
 TEST(FuzzCorpusTest, AwsProfiles) {
   replay("awsProfiles", awsProfiles);
 }
+TEST(FuzzCorpusTest, NvmlAnswer) {
+  replay("nvmlAnswer", nvmlAnswer);
+}
+TEST(FuzzCorpusTest, MountLine) {
+  replay("mountLine", mountLine);
+}
 TEST(FuzzCorpusTest, PluginConfig) {
   replay("pluginConfig", pluginConfig);
 }

@@ -32,6 +32,7 @@ CONFINED = {
     r"curl/": {"src/base/http_client.cc"},
     r"openssl/": {"src/base/http_tls.cc", "src/cloud/aws/testing_signature.cc", "examples/trainer/"},
     r"re2/": {"src/fault/"},
+    r"dlfcn": {"src/agent/nvml/library.cc"},
     r"systemd/": {"src/agent/sources/journal.cc"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
