@@ -17,9 +17,13 @@ class KernelLog:
 
     def write(self, text, level=3):
         """One record, as the kernel would give it to every reader."""
+        micros = int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
+        self.append(f"{level},{len(self._records)},{micros},-;{text}\n".encode())
+
+    def append(self, record):
+        """One record's bytes, whatever they are."""
         with self._changed:
-            micros = int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
-            self._records.append(f"{level},{len(self._records)},{micros},-;{text}\n".encode())
+            self._records.append(record)
             for reader in self._armed:
                 reader.send(b"w")
             self._armed.clear()
