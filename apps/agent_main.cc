@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/assembly.h"
 #include "agent/options.h"
+#include "agent/probes/catalog.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -31,7 +32,7 @@ Result<std::unique_ptr<HttpServer>> serve(const HttpServerOptions& options, Http
 Result<> runAgent(const agent::Options& options) {
   blockInterrupts();
   const SteadyWallClock clock;
-  const RealFileSystem files;
+  static const RealFileSystem files;  // a probe that hangs at the end is left with it
   const TimePoint now = clock.now();
   const Duration uptime = timeSinceBoot();
   MAINSTAY_TRY(agent::checkOptions(options));
@@ -80,6 +81,10 @@ int main(int argc, char** argv) {
   agent::addFlags(flags, options);
   if (const auto code = flags.parse(argc, argv)) {
     return *code;
+  }
+  if (options.probes == std::vector<std::string>{"help"}) {
+    std::cout << agent::probes::describeProbes();
+    return 0;
   }
   configureLog(options.logFormat, options.logLevel);
   if (const Result<> ran = runAgent(options); !ran) {

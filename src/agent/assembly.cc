@@ -1,11 +1,13 @@
 #include "agent/assembly.h"
 
+#include <algorithm>
 #include <set>
 
 #include "agent/log_feeds.h"
 #include "agent/log_monitor.h"
 #include "agent/monitors/plugin/plugin_monitor.h"
 #include "agent/pack_monitor.h"
+#include "agent/probes/assemble.h"
 #include "agent/stats/stats_monitor.h"
 #include "base/log.h"
 #include "fault/shipped_packs.h"
@@ -125,6 +127,8 @@ Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& op
     MAINSTAY_ASSIGN(PluginConfig config, readPluginMonitor(path, surroundings.files));
     monitors.push_back(std::make_unique<PluginMonitor>(std::move(config)));
   }
+  MAINSTAY_ASSIGN(auto probes, probes::assembleProbes(options, surroundings));
+  std::ranges::move(probes, std::back_inserter(monitors));
   return monitors;
 }
 

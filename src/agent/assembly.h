@@ -13,7 +13,7 @@ namespace mainstay::agent {
 
 // What monitors use of the machine; all outlive them.
 struct Surroundings {
-  const FileSystem& files;
+  const FileSystem& files;  // outlives the process's threads too: a probe that hangs is left with it
   const Clock& clock;
   Metrics& metrics;
   Duration uptime{};  // including suspend

@@ -52,8 +52,16 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
       restoreCondition(held, *old, *findings, now);
     }
   }
+  noteCordon(object);
+  restored_ = true;
   ++revision_;
   return {};
+}
+
+void NodeState::noteCordon(const Json& node) {
+  const Json* unschedulable = mainstay::find(node, "spec", "unschedulable");
+  const bool ours = findString(node, "metadata", "annotations", api::kCordonedAnnotation) == "true";
+  cordoned_ = unschedulable && unschedulable->is_bool() && unschedulable->get_bool() && !ours;
 }
 
 void NodeState::markOwners(const Json& node) {

@@ -266,6 +266,14 @@ std::vector<api::Condition> NodeState::conditions() const {
   return all;
 }
 
+std::vector<fault::Finding> NodeState::findings() const {
+  std::vector<fault::Finding> all;
+  for (const auto& [id, seen] : seen_) {
+    all.push_back(seen.finding);
+  }
+  return all;
+}
+
 std::deque<NodeEvent> NodeState::takeEvents() {
   return std::exchange(events_, {});
 }

@@ -65,6 +65,12 @@ class NodeState {
   Result<> restore(const Json& node, bool takeConditions, TimePoint now);
   // Leaves alone, from now on and with an Event, the types that another field manager owns in this Node.
   void markOwners(const Json& node);
+  // Whether restore() has taken place, and every finding that stands.
+  bool restored() const { return restored_; }
+  std::vector<fault::Finding> findings() const;
+  // Whether the Node, as it was last seen, is cordoned by somebody other than Mainstay: a person at work.
+  void noteCordon(const Json& node);
+  bool cordoned() const { return cordoned_; }
 
   // What to send: the strategic merge patch of nodes/NAME/status, with all conditions and the findings.
   Json patch(TimePoint now) const;
@@ -136,6 +142,8 @@ class NodeState {
   std::vector<Held> conditions_;
   const std::vector<ReasonSpec> reasons_;
   const Machine machine_;
+  bool restored_ = false;
+  bool cordoned_ = false;
   std::string instance_;              // known once restored
   std::map<std::string, Seen> seen_;  // findings by id, at most kMaxFindings
   std::deque<NodeEvent> events_;

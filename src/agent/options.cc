@@ -134,6 +134,10 @@ void addFlags(Flags& flags, Options& options) {
            "over earlier")
       .add("kmsg-path", options.kmsgPath, "the kernel log: a device, or the socket of a stand-in")
       .add("boot-id-path", options.bootIdPath, "file that holds the id of this boot")
+      .add("probes", options.probes, "probes of devices to run: names, or all; help lists what each finds")
+      .add("probe-config", options.probeConfig, "YAML file of thresholds and intervals of probes")
+      .add("host-root", options.hostRoot, "where probes find the host's files")
+      .add("nvml-program", options.nvmlProgram, "the child in which the probe nvidia asks the NVIDIA driver")
       .add("take-conditions", options.takeConditions,
            "also write conditions that another field manager owns, such as a node-problem-detector before us")
       .add("npd-stats-compatibility", options.npdStatsCompatibility,
@@ -159,12 +163,13 @@ Result<> checkOptions(const Options& options) {
   }
   if (options.systemLogMonitors.empty() && options.oldSystemLogMonitors.empty() &&
       options.systemStatsMonitors.empty() && options.rulePacks.empty() &&
-      options.customPluginMonitors.empty() && options.oldCustomPluginMonitors.empty()) {
+      options.customPluginMonitors.empty() && options.oldCustomPluginMonitors.empty() &&
+      options.probes.empty()) {
     return wrong(
-        "no monitor is configured: use our rules with --rule-packs=shipped, or name a rule file with "
-        "--config.system-log-monitor=FILE, for example rules/neuron/kernel-monitor.json, or a file of checks "
-        "with "
-        "--config.custom-plugin-monitor=FILE");
+        "no monitor is configured: use our rules with --rule-packs=shipped, look at devices with "
+        "--probes=all, "
+        "or name a rule file with --config.system-log-monitor=FILE, for example "
+        "rules/neuron/kernel-monitor.json, or a file of checks with --config.custom-plugin-monitor=FILE");
   }
   if (!options.enableK8sExporter && options.prometheusPort <= 0) {
     return wrong(

@@ -45,6 +45,10 @@ struct Options {
   std::vector<std::string> rulePacks;  // "shipped", names of ours, files
   std::string kmsgPath = "/dev/kmsg";
   std::string bootIdPath = "/proc/sys/kernel/random/boot_id";
+  std::vector<std::string> probes;
+  std::string probeConfig;
+  std::string hostRoot = "/";
+  std::string nvmlProgram = "mainstay-nvml";
   bool takeConditions = false;
   bool npdStatsCompatibility = false;
   TlsFiles tls;  // of both servers; the client CA is the metrics server's only: the kubelet probes without

@@ -132,6 +132,13 @@ void FakeFileSystem::addFolder(const std::string& path) {
   folders_.insert(path);
 }
 
+void FakeFileSystem::remove(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto within = [&](const std::string& other) { return other == path || other.starts_with(path + "/"); };
+  std::erase_if(files_, [&](const auto& file) { return within(file.first); });
+  std::erase_if(folders_, within);
+}
+
 Result<> FakeFileSystem::failureOf(const std::string& path) const {
   const auto failure = failures_.find(path);
   return failure == failures_.end() ? Result<>() : fail(failure->second);

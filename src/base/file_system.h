@@ -42,6 +42,8 @@ class FakeFileSystem final : public FileSystem {
   explicit FakeFileSystem(std::map<std::string, std::string> files) : files_(std::move(files)) {}
   void failOn(const std::string& path, Error error);
   void addFolder(const std::string& path);
+  // A file, or a folder with all that is in it.
+  void remove(const std::string& path);
   Result<std::string> read(const std::string& path, std::size_t limit) const override;
   Result<> write(const std::string& path, std::string_view content) override;
   Result<std::vector<std::string>> list(const std::string& folder) const override;

@@ -98,6 +98,16 @@ TEST(FakeFileSystemTest, ListsFoldersAndFilesOfOneLevel) {
   EXPECT_TRUE(files.exists("/sys/class/a"));
 }
 
+TEST(FakeFileSystemTest, RemovesAFileOrAFolderWithAllInIt) {
+  FakeFileSystem files({{"/a/b/x", ""}, {"/a/bc", ""}, {"/d", ""}});
+  files.addFolder("/a/b/empty");
+  files.remove("/a/b");
+  files.remove("/d");
+  EXPECT_THAT(*files.list("/a"), ElementsAre("bc"));
+  EXPECT_FALSE(files.exists("/a/b/empty"));
+  EXPECT_FALSE(files.exists("/d"));
+}
+
 TEST(TemporaryFolderTest, DisappearsWithAllItHoldsUnlessKept) {
   std::string gone;
   std::string kept;

@@ -202,3 +202,23 @@ def test_the_seeds_manifest_and_the_chart_agree_on_where_and_what_is_allowed():
     for kind in ("ClusterRole", "Role"):
         [role] = of_kind(objects, kind, "agent")
         assert seed_object(kind, "neuron-healthcheck-node-problem-detector")["rules"] == role["rules"]
+
+
+def test_probes_see_the_host_and_their_settings():
+    values = yaml.safe_load((ROOT / "tests/deploy/values/probes.yaml").read_text())
+    objects = render("--values", ROOT / "tests/deploy/values/probes.yaml")
+    pod = pod_of(objects, "DaemonSet")
+    [agent] = [c for c in pod["containers"] if c["name"] == "agent"]
+    assert {"--probes=nvidia,storage", "--host-root=/host", "--probe-config=/probes/probes.yaml"} <= set(agent["args"])
+    assert agent["securityContext"]["capabilities"]["add"] == ["SYSLOG", "SYS_ADMIN", "SYS_PTRACE"]
+    [host] = [m for m in agent["volumeMounts"] if m["name"] == "host"]
+    assert host["readOnly"] and host["mountPropagation"] == "HostToContainer"
+    [settings] = [o for o in of_kind(objects, "ConfigMap") if o["metadata"]["name"].endswith("-probes")]
+    assert yaml.safe_load(settings["data"]["probes.yaml"]) == values["agent"]["probes"]["config"]
+
+
+def test_without_probes_the_host_is_not_mounted():
+    pod = pod_of(render(), "DaemonSet")
+    assert "host" not in {volume["name"] for volume in pod["volumes"]}
+    [agent] = [c for c in pod["containers"] if c["name"] == "agent"]
+    assert not [a for a in agent["args"] if "probe" in a]

@@ -7,6 +7,8 @@
 
 #include "agent/monitors/plugin/check_run.h"
 #include "agent/monitors/plugin/check_schedule.h"
+#include "agent/probes/nvml_survey.h"
+#include "agent/probes/storage.h"
 #include "agent/sources/journal_reader.h"
 #include "agent/sources/line_splitter.h"
 #include "agent/stats/collectors.h"
@@ -262,6 +264,27 @@ void statsText(std::string_view input) {
   }
   if (const auto config = stats::parseStatsConfig(input, "fuzz.json")) {
     require(config->interval > Duration{} && config->usageTimeout <= config->interval, "times are in order");
+  }
+}
+
+void nvmlAnswer(std::string_view input) {
+  const auto survey = agent::probes::parseNvmlSurvey(input);
+  if (!survey) {
+    return;
+  }
+  require(survey->gpus.size() <= 64, "the number of GPUs is bounded");
+  for (const agent::probes::NvmlGpu& gpu : survey->gpus) {
+    require(gpu.links.size() <= 64 && gpu.failures.size() <= 16, "and so is what they have");
+    for (const std::string& text : {gpu.address, gpu.name, gpu.uuid, gpu.serial}) {
+      require(text.size() <= 128 && fault::sanitizeUtf8(text) == text, "names are short and valid UTF-8");
+    }
+  }
+}
+
+void mountLine(std::string_view input) {
+  if (const auto mount = agent::probes::parseMount(input)) {
+    require(fault::sanitizeUtf8(mount->point) == mount->point, "a mount point is valid UTF-8");
+    require(mount->options.find(' ') == std::string::npos, "options are one word");
   }
 }
 

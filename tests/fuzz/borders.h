@@ -18,5 +18,7 @@ void metricsText(std::string_view input);
 void pluginConfig(std::string_view input);
 void pluginOutput(std::string_view input);
 void statsText(std::string_view input);
+void nvmlAnswer(std::string_view input);
+void mountLine(std::string_view input);
 
 }  // namespace mainstay::fuzz

@@ -66,6 +66,12 @@ TEST(FuzzCorpusTest, PluginConfig) {
 TEST(FuzzCorpusTest, PluginOutput) {
   replay("pluginOutput", pluginOutput);
 }
+TEST(FuzzCorpusTest, NvmlAnswer) {
+  replay("nvmlAnswer", nvmlAnswer);
+}
+TEST(FuzzCorpusTest, MountLine) {
+  replay("mountLine", mountLine);
+}
 
 }  // namespace
 }  // namespace mainstay::fuzz

@@ -33,6 +33,7 @@ CONFINED = {
     r"openssl/": {"src/base/http_tls.cc", "src/cloud/aws/testing_signature.cc", "examples/trainer/"},
     r"re2/": {"src/fault/"},
     r"systemd/": {"src/agent/sources/journal.cc"},
+    r"dlfcn": {"src/agent/nvml/library.cc"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
