@@ -1,4 +1,5 @@
-// health-checker: the check of kubelet, kube-proxy and the container runtime that node-problem-detector's configs run.
+// health-checker: the check of kubelet, kube-proxy and the container runtime that node-problem-detector's
+// configs run.
 #include <iostream>
 
 #include "environment.h"

@@ -1,9 +1,10 @@
-"""scripts/bench latency and memory: our agent and stock node-problem-detector beside each other, with the same 60 conditions,
+"""scripts/bench latency, memory and idle: our agent and stock node-problem-detector beside each other, with the same 60 conditions,
 on one real API server and the machine's real kernel log. Ours, NPD's and a bare PATCH by our client take turns, so that all
 three see the same machine.
 """
 import argparse
 import json
+import os
 import pathlib
 import random
 import re
@@ -87,7 +88,8 @@ class Ground:
         self.onlooker = Onlooker(self.plane)
         self.ours = self.plane.processes.start(
             "ours", BIN / "mainstay-agent", f"--config.system-log-monitor={folder}/ours.json",
-            f"--kubeconfig={self.plane.kubeconfig}", "--hostname-override=ours", "--port=0", "--prometheus-port=20357")
+            f"--kubeconfig={self.plane.kubeconfig}", "--hostname-override=ours", "--port=0", "--prometheus-port=20357",
+            "--rule-packs=shipped")
         self.npd = self.plane.processes.start(
             "npd", PARTS / "nodeproblemdetector", f"--config.system-log-monitor={folder}/npd.json",
             f"--apiserver-override={SERVER}?inClusterConfig=false&auth={self.plane.kubeconfig}",
@@ -156,7 +158,7 @@ def row(name, values):
     print(f"  {name:<52}" + "".join(f"{quantile(values, q) * 1000:>11.2f}" for q in (0.5, 0.9, 0.99)) + f"{len(values):>7}")
 
 
-def latency(ground, tries, idle):
+def latency(ground, tries, silence):
     ours, npd, bare = [], [], []
     for done in range(tries):
         for values, measure in ((bare, ground.bare_patch), (ours, lambda: ground.line("ours")), (npd, lambda: ground.line("npd"))):
@@ -171,10 +173,9 @@ def latency(ground, tries, idle):
     print(f"\n  node-problem-detector / mainstay-agent, p50: {quantile(npd, .5) / quantile(ours, .5):.0f} x")
     print(f"  mainstay-agent / bare PATCH, p50: {quantile(ours, .5) / quantile(bare, .5):.2f} x")
     row("mainstay-agent's own: record read -> last byte sent", ground.own_share(tries))
-    if idle:
-        time.sleep(idle)
-        first = [ground.line("ours")]
-        row(f"mainstay-agent, first line after {idle} s", first)
+    if silence:
+        time.sleep(silence)
+        row(f"mainstay-agent, first line after {silence} s", [ground.line("ours")])
 
 
 def memory(ground):
@@ -186,19 +187,40 @@ def memory(ground):
                                         (("Rss", 10), ("Pss", 15), ("Anonymous", 11))))
 
 
+def cpu_seconds(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def idle(ground):
+    """CPU over a minute with an ordinary line each second."""
+    agents = ("node-problem-detector", ground.npd), ("mainstay-agent", ground.ours)
+    before = [cpu_seconds(process) for _, process in agents]
+    for second in range(60):
+        with open("/dev/kmsg", "wb", buffering=0) as kmsg:
+            kmsg.write(f"<6>mainstay-bench {RUN} an ordinary line, {second}\n".encode())
+        time.sleep(1)
+    print(f"\n  {'a minute with a line a second':<32}{'CPU ms':>10}{'of one core':>14}")
+    for (name, process), then in zip(agents, before):
+        spent = cpu_seconds(process) - then
+        print(f"  {name:<32}{spent * 1000:>10.0f}{spent / 60:>13.2%}")
+
+
 def main():
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("what", nargs="+", choices=["latency", "memory"])
+    arguments.add_argument("what", nargs="+", choices=["latency", "memory", "idle"])
     arguments.add_argument("--tries", type=int, default=60)
-    arguments.add_argument("--idle", type=int, default=0)
+    arguments.add_argument("--silence", type=int, default=0)
     options = arguments.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="mainstay-bench-"))
     ground = Ground(folder)
     try:
         if "memory" in options.what:
             memory(ground)
+        if "idle" in options.what:
+            idle(ground)
         if "latency" in options.what:
-            latency(ground, options.tries, options.idle)
+            latency(ground, options.tries, options.silence)
     finally:
         ground.stop()
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,5 @@
-// The part of NodeState that hears checks. A check tells its state at every run, and several may speak of one condition:
-// what one of them finds is not undone by another that finds nothing.
-#include <algorithm>
-
+// The part of NodeState that hears checks. A check tells its state at every run, and several may speak of one
+// condition: what one of them finds is not undone by another that finds nothing.
 #include "agent/node_state.h"
 #include "fault/text.h"
 
@@ -35,9 +33,10 @@ void NodeState::judge(const Verdict& verdict) {
     }
   }
   if (verdict.countsInMetrics) {
+    const std::set<std::string> problems = problemsOf(*held);
     for (const std::string& reason : {before.reason, oldReason, held->condition.reason}) {
       if (!reason.empty()) {
-        setGauge(verdict.condition, reason, somebodySays(*held, reason) ? 1 : 0);
+        setGauge(verdict.condition, reason, problems.contains(reason) ? 1 : 0);
       }
     }
   }
@@ -77,7 +76,7 @@ void NodeState::takeProblem(Held& held, const Verdict& verdict) {
 
 void NodeState::takeNoProblem(Held& held, const Verdict& verdict, const LastWord& before) {
   seen_.erase(fault::findingId(verdict.rule, verdict.device));
-  if (somebodySaysTrue(held)) {
+  if (!problemsOf(held).empty()) {
     sayOthers(held, verdict, before);
     return;
   }
@@ -105,21 +104,19 @@ void NodeState::sayOthers(Held& held, const Verdict& verdict, const LastWord& be
   }
 }
 
-bool NodeState::somebodySaysTrue(const Held& held) const {
-  return std::ranges::any_of(
-             seen_, [&](const auto& entry) { return entry.second.finding.type == held.condition.type; }) ||
-         std::ranges::any_of(held.checks, [](const auto& entry) { return entry.second.status == "True"; });
-}
-
-bool NodeState::somebodySays(const Held& held, const std::string& reason) const {
-  return std::ranges::any_of(seen_,
-                             [&](const auto& entry) {
-                               return entry.second.finding.type == held.condition.type &&
-                                      entry.second.finding.reason == reason;
-                             }) ||
-         std::ranges::any_of(held.checks, [&](const auto& entry) {
-           return entry.second.status == "True" && entry.second.reason == reason;
-         });
+std::set<std::string> NodeState::problemsOf(const Held& held) const {
+  std::set<std::string> reasons;
+  for (const auto& [id, seen] : seen_) {
+    if (seen.finding.type == held.condition.type) {
+      reasons.insert(seen.finding.reason);
+    }
+  }
+  for (const auto& [id, word] : held.checks) {  // also those whose finding had to make room
+    if (word.status == "True") {
+      reasons.insert(word.reason);
+    }
+  }
+  return reasons;
 }
 
 }  // namespace mainstay::agent

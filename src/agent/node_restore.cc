@@ -141,7 +141,7 @@ std::optional<ReasonSpec> NodeState::reasonSpec(const std::string& type, const s
   return strictest;
 }
 
-// What a check has said since the start is news; what it found before the restart is not, unless it is to stay.
+// A check that has spoken since the start is not to be overruled by what it found before, unless that is to stay.
 bool NodeState::isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const {
   return spec.clearOn == fault::ClearOn::kEvidence &&
          std::ranges::any_of(conditions_, [&](const Held& held) { return held.checks.contains(finding.id); });

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,9 @@ class NodeState {
   // One finding is over, by evidence: the condition says the worst of those that are left; without any it is back to
   // no problem.
   void resolve(const std::string& type, const std::string& rule, const std::string& device, TimePoint now);
-  // What a check says. The condition is True while any check or finding says so, else Unknown while any check cannot
-  // tell, else False. An Event tells each change, and each problem that is new, whose words the condition then says.
+  // What a check says. The condition is True while any check or finding says so, else Unknown while any check
+  // cannot tell, else False. An Event tells each change, and each problem that is new, whose words the
+  // condition then says.
   void judge(const Verdict& verdict);
   // Something worth telling that is no problem of a condition.
   void tell(NodeEvent event) { addEvent(std::move(event)); }
@@ -126,8 +128,7 @@ class NodeState {
   void takeProblem(Held& held, const Verdict& verdict);
   void takeNoProblem(Held& held, const Verdict& verdict, const LastWord& before);
   void sayOthers(Held& held, const Verdict& verdict, const LastWord& before);
-  bool somebodySaysTrue(const Held& held) const;
-  bool somebodySays(const Held& held, const std::string& reason) const;
+  std::set<std::string> problemsOf(const Held& held) const;  // the reasons that hold
 
   // Restoring (node_restore.cc).
   void restoreCondition(Held& held, const api::Condition& old, const std::vector<fault::Finding>& findings,

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <future>
 #include <mutex>
+#include <set>
 
 #include "base/descriptor.h"
 
@@ -144,6 +145,38 @@ Result<std::unique_ptr<Launch>> prepareLaunch(const Command& command) {
   reportFailure(kReport, Failure::Step::kProgram);
 }
 
+// The children that Subprocesses wait for.
+struct OwnChildren {
+  std::mutex mutex;  // held from before a fork until its pid is here, and while one is reaped
+  std::set<pid_t> pids;
+};
+OwnChildren& ownChildren() {
+  static auto* const children = new OwnChildren;  // never destroyed: threads of hung children outlive main
+  return *children;
+}
+
+pid_t forkOwn() {
+  const std::lock_guard lock(ownChildren().mutex);
+  const pid_t pid = ::fork();
+  if (pid > 0) {
+    ownChildren().pids.insert(pid);
+  }
+  return pid;
+}
+
+void awaitZombie(pid_t pid) {
+  siginfo_t info;
+  while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+}
+
+// REQUIRES: awaitZombie() has returned: the lock is not held for long.
+void reapOwn(pid_t pid, int* raw) {
+  const std::lock_guard lock(ownChildren().mutex);
+  ::waitpid(pid, raw, 0);
+  ownChildren().pids.erase(pid);
+}
+
 // Nothing when the program runs: the pipe closed by exec.
 std::optional<Failure> readReport(const Descriptor& report) {
   Failure failure{};
@@ -163,7 +196,7 @@ Result<pid_t> forkProgram(const Launch& launch) {
   }
   const Descriptor report(ends[0]);
   Descriptor childsEnd(ends[1]);
-  const pid_t pid = ::fork();
+  const pid_t pid = forkOwn();
   if (pid < 0) {
     return fail(systemError("fork"));
   }
@@ -172,7 +205,8 @@ Result<pid_t> forkProgram(const Launch& launch) {
   }
   childsEnd.reset();
   if (const auto failure = readReport(report)) {
-    ::waitpid(pid, nullptr, 0);
+    awaitZombie(pid);
+    reapOwn(pid, nullptr);
     const bool folder = failure->step == Failure::Step::kFolder;
     return fail(systemError(folder ? "working folder " + launch.workingFolder : "executing " + launch.program,
                             failure->error));
@@ -198,14 +232,12 @@ struct Subprocess::State {
   Descriptor ended{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 
   void awaitEnd() {
-    siginfo_t info;
-    while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-    }
+    awaitZombie(pid);
     const std::lock_guard lock(mutex);
     // Not reaped yet, the leader keeps the group's number from being used again.
     ::kill(-pid, SIGKILL);
     int raw = 255 << 8;  // should somebody else have reaped it: not a success
-    ::waitpid(pid, &raw, 0);
+    reapOwn(pid, &raw);
     status = statusOf(raw);
     ::eventfd_write(ended.get(), 1);
     changed.notify_all();
@@ -293,66 +325,65 @@ int Subprocess::endedDescriptor() const {
   return state_->ended.get();
 }
 
-// One stream of a child, as far as it has come.
-struct CapturedStream {
-  Descriptor pipe = {};  // our end; empty when nothing more comes
-  std::string text = {};
-  bool truncated = false;
-  OnOutput handOn = {};  // instead of keeping it
-
-  // Takes what is in the pipe; a child that writes faster than we read must not keep us from its deadline.
-  void take(std::size_t limit) {
-    constexpr int kMostReads = 64;  // more than a pipe holds
-    char buffer[16384];
-    for (int i = 0; pipe && i < kMostReads; ++i) {
-      const ssize_t count = ::read(pipe.get(), buffer, sizeof buffer);
-      if (count <= 0) {
-        if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-          pipe.reset();
-        }
-        return;
-      }
-      const std::string_view piece(buffer, static_cast<std::size_t>(count));
-      if (handOn) {
-        handOn(piece);
-        continue;
-      }
-      const std::size_t room = std::min(limit - text.size(), piece.size());
-      text.append(piece.substr(0, room));
-      truncated = truncated || room < piece.size();
-    }
-  }
-};
-
-namespace {
-
-// The child's end; ours, which never waits, goes to `captured`.
-Result<Descriptor> openPipe(CapturedStream& captured) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return fail(systemError("making a pipe for a child's output"));
-  }
-  captured.pipe = Descriptor(ends[0]);
-  ::fcntl(captured.pipe.get(), F_SETFL, O_NONBLOCK);
-  return Descriptor(ends[1]);
-}
-
-}  // namespace
-
 struct Capture::State {
+  // One stream of the child, as far as it has come.
+  struct Stream {
+    Descriptor pipe = {};  // our end; empty when nothing more comes
+    std::string text = {};
+    bool truncated = false;
+    OnOutput handOn = {};  // instead of keeping it
+
+    // The child's end; ours never waits.
+    Result<Descriptor> open();
+    void take(std::size_t limit);
+  };
+
   std::size_t limit = 0;
-  CapturedStream output = {};
-  CapturedStream errors = {};  // without a pipe: they are with the output
+  Stream output = {};
+  Stream errors = {};  // without a pipe: they are with the output
   std::optional<Subprocess> child = {};
 
   Result<> start(Command command, bool apart);
 };
 
+Result<Descriptor> Capture::State::Stream::open() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(systemError("making a pipe for a child's output"));
+  }
+  pipe = Descriptor(ends[0]);
+  ::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);
+  return Descriptor(ends[1]);
+}
+
+// What is in the pipe; a child that writes faster than we read must not keep us from its deadline.
+void Capture::State::Stream::take(std::size_t limit) {
+  constexpr int kMostReads = 64;  // more than a pipe holds
+  char buffer[16384];
+  for (int i = 0; pipe && i < kMostReads; ++i) {
+    const ssize_t count = ::read(pipe.get(), buffer, sizeof buffer);
+    if (count <= 0) {
+      if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+        pipe.reset();
+      }
+      return;
+    }
+    const std::string_view piece(buffer, static_cast<std::size_t>(count));
+    if (handOn) {
+      handOn(piece);
+      continue;
+    }
+    const std::size_t room = std::min(limit - text.size(), piece.size());
+    text.append(piece.substr(0, room));
+    truncated = truncated || room < piece.size();
+  }
+}
+
 Result<> Capture::State::start(Command command, bool apart) {
-  MAINSTAY_ASSIGN(const Descriptor outputEnd, openPipe(output));
+  MAINSTAY_ASSIGN(const Descriptor outputEnd, output.open());
   Descriptor errorEnd;
   if (apart) {
-    MAINSTAY_ASSIGN(errorEnd, openPipe(errors));
+    MAINSTAY_ASSIGN(errorEnd, errors.open());
   }
   command.outputFile.clear();
   command.outputDescriptor = outputEnd.get();
@@ -374,8 +405,8 @@ Result<Capture> Capture::start(Command command, Streams streams) {
 }
 
 bool Capture::wait(const Deadline& deadline) {
-  CapturedStream& output = state_->output;
-  CapturedStream& errors = state_->errors;
+  State::Stream& output = state_->output;
+  State::Stream& errors = state_->errors;
   for (;;) {
     pollfd states[] = {{child().endedDescriptor(), POLLIN, 0},
                        {output.pipe.get(), POLLIN, 0},
@@ -429,6 +460,18 @@ Result<Output> runApart(const Command& command, Deadline deadline, std::size_t l
 
 Result<Output> runStreaming(const Command& command, OnOutput onOutput, Deadline deadline, std::size_t limit) {
   return capture(command, {.limit = limit, .onOutput = std::move(onOutput)}, deadline, {});
+}
+
+void reapOrphans() {
+  const std::lock_guard lock(ownChildren().mutex);
+  for (;;) {
+    siginfo_t info{};
+    const bool found = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+    if (!found || ownChildren().pids.contains(info.si_pid)) {
+      return;  // the next call comes to those behind one of ours
+    }
+    ::waitpid(info.si_pid, nullptr, WNOHANG);
+  }
 }
 
 std::map<std::string, std::string> wholeEnvironment() {

@@ -55,8 +55,9 @@ class Subprocess {
   std::optional<ExitStatus> wait(Deadline deadline) const;
   // To the whole group; nothing happens when it has ended.
   void signal(int number) const;
-  // Kills the whole group (SIGKILL) and reaps. nullopt when it has not ended within `patience`: one that hangs in the
-  // kernel (a device, a file system) is left to its thread, and poll() tells when it ends after all.
+  // Kills the whole group (SIGKILL) and reaps. nullopt when it has not ended within `patience`: one that
+  // hangs in the kernel (a device, a file system) is left to its thread, and poll() tells when it ends after
+  // all.
   std::optional<ExitStatus> kill(Duration patience);
   // Readable when it has ended: for poll(2).
   int endedDescriptor() const;
@@ -94,8 +95,8 @@ class Capture {
   Capture(Capture&&) noexcept;
   ~Capture();
 
-  // Reads until the child has ended; a descendant that left the group may hold the pipes open for longer. False at the
-  // deadline.
+  // Reads until the child has ended; a descendant that left the group may hold the pipes open for longer.
+  // False at the deadline.
   bool wait(const Deadline& deadline);
   Subprocess& child();
   // What has come since the last call; the status is 0 while the child runs.
@@ -116,10 +117,14 @@ Result<Output> run(const Command& command, Deadline deadline, std::size_t limit 
 Result<Output> runApart(const Command& command, Deadline deadline, std::size_t limit = 1 << 20,
                         std::stop_token stop = {});
 
-// Runs to the end and hands on standard output in pieces as it comes, however much it is; standard error is in
-// Output::errors, cut at `limit`. Otherwise as runApart().
+// Runs to the end and hands on standard output in pieces as it comes, however much it is; standard error is
+// in Output::errors, cut at `limit`. Otherwise as runApart().
 Result<Output> runStreaming(const Command& command, OnOutput onOutput, Deadline deadline,
                             std::size_t limit = 64 << 10);
+
+// Reaps children that were not ours but have become so, since their parent is gone and we are the first process
+// of a container (or a subreaper): without it they stay zombies. Leaves a Subprocess to its thread. Any thread.
+void reapOrphans();
 
 // This process's environment, for a child that acts in its owner's name.
 std::map<std::string, std::string> wholeEnvironment();

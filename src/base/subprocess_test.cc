@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -297,6 +298,22 @@ TEST(SubprocessTest, OutlivesTheThreadThatStartedIt) {
   std::thread([&] { child = Subprocess::start(shell("sleep 0.05; exit 5")); }).join();
   ASSERT_TRUE(child);
   EXPECT_EQ(child->wait(childPatience())->code, 5);
+}
+
+TEST(ReapOrphansTest, LeavesNoZombiesAndOursToTheirOwners) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // as if we were the first process of a container
+  const auto own = Subprocess::start(shell("exit 5"));
+  ASSERT_TRUE(own);
+  ASSERT_TRUE(run(shell("sleep 1000 & setsid true & exit 0"), childPatience()));
+  siginfo_t info;
+  for (const Deadline patience = childPatience();
+       ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;) {
+    reapOrphans();
+    ASSERT_FALSE(patience.expired());
+  }
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_EQ(own->wait(childPatience())->code, 5);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST(SafeEnvironmentTest, LeavesOutWhatPointsAtRealClustersAndAccounts) {

@@ -1,5 +1,6 @@
-// What the JSON config files of node-problem-detector have in common: keys as Go reads them, conditions, rules, and the
-// keys of ours that its parser ignores. Readers add what is wrong to the cursor's errors and go on.
+// What the JSON config files of node-problem-detector have in common: keys as Go reads them, conditions,
+// rules, and the keys of ours that its parser ignores. Readers add what is wrong to the cursor's errors and
+// go on.
 #pragma once
 
 #include <string>

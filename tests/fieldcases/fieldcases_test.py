@@ -15,8 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BIN = pathlib.Path(os.environ.get("MAINSTAY_BIN", ROOT / "build/release/bin"))
 CASES = sorted(path.stem for path in HERE.glob("*.kmsg"))
-# Their packs (network, pcie, storage, kernel) are not in this release yet; one that passes must leave this list.
-NO_PACK_YET = {"A41", "A45", "A48", "A52", "A54", "A55", "A56", "A64", "A66", "A67", "A68"}
+
 
 
 class Told:
@@ -109,11 +108,7 @@ def mistakes(expected, told):
     yield from (f"must not: {word}" for word in expected.get("must_not", []) if MUST_NOT[word](told))
 
 
-def marked(case):
-    return pytest.param(case, marks=pytest.mark.xfail(strict=True)) if case in NO_PACK_YET else case
-
-
-@pytest.mark.parametrize("case", [marked(case) for case in CASES])
+@pytest.mark.parametrize("case", CASES)
 def test_case_is_told_as_expected(case, tmp_path):
     expected = json.loads((HERE / f"{case}.expect.json").read_text())
     context = tmp_path / "context.json"

@@ -40,8 +40,8 @@ Result<std::string> outputOf(std::vector<std::string> arguments) {
   return std::move(output.text);
 }
 
-// How long ago systemd began to start the service: when it was last active would never come for one that is killed
-// before it is. By the clock that nobody sets, whatever the time zone.
+// How long ago systemd began to start the service: when it was last active would never come for one that is
+// killed before it is. By the clock that nobody sets, whatever the time zone.
 Result<Duration> uptimeOf(const std::string& service) {
   constexpr std::string_view kProperty = "InactiveExitTimestampMonotonic";
   MAINSTAY_ASSIGN(const std::string answer,
@@ -60,7 +60,8 @@ Result<Duration> uptimeOf(const std::string& service) {
          Duration(started);
 }
 
-// A component that answers wrongly, late or not at all is unhealthy; when it cannot be asked, its health is not known.
+// A component that answers wrongly, late or not at all is unhealthy; when it cannot be asked, its health is
+// not known.
 Result<bool> answersOverHttp(const std::string& endpoint, Duration timeout) {
   HttpClient client({.connectTimeout = timeout, .maxBody = kMaxHealthAnswer});
   const auto response = client.send({.target = endpoint}, Deadline::after(timeout));

@@ -1,5 +1,5 @@
-// The health checker that node-problem-detector's custom plugins run: is a component of the node well? One that is not,
-// and has run for long enough, is killed for systemd to start it again.
+// The health checker that node-problem-detector's custom plugins run: is a component of the node well? One
+// that is not, and has run for long enough, is killed for systemd to start it again.
 #pragma once
 
 #include <string>
@@ -33,8 +33,8 @@ struct HealthReport {
   int exitCode = 0;  // 0 healthy, 1 unhealthy, 2 not known
   std::string text;  // for standard output; "" when healthy
 };
-// Asks the component and its log, and repairs. Blocks: for healthCheckTimeout, and 10 s per helper program (systemctl,
-// journalctl, pkill).
+// Asks the component and its log, and repairs. Blocks: for healthCheckTimeout, and 10 s per helper program
+// (systemctl, journalctl, pkill).
 HealthReport checkHealth(HealthCheckerOptions options, const Environment& environment, TimePoint now);
 
 }  // namespace mainstay::agent

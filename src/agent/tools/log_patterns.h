@@ -33,7 +33,8 @@ struct LogPattern {
   GrepPattern pattern;
 };
 
-// Of "<count>:<pattern>" each; the pattern may hold colons. Of a pattern that is named twice the last count is taken.
+// Of "<count>:<pattern>" each; the pattern may hold colons. Of a pattern that is named twice the last count
+// is taken.
 Result<std::vector<LogPattern>> parseLogPatterns(const std::vector<std::string>& flags);
 
 // Counts in text that comes in pieces.

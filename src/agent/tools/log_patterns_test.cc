@@ -5,7 +5,7 @@
 namespace mainstay::agent {
 namespace {
 
-std::map<std::string, std::size_t> parsed(const std::vector<std::string>& flags) {
+std::map<std::string, std::size_t> thresholdsOf(const std::vector<std::string>& flags) {
   std::map<std::string, std::size_t> thresholds;
   const auto patterns = parseLogPatterns(flags);
   for (const LogPattern& pattern : *patterns) {
@@ -17,12 +17,12 @@ std::map<std::string, std::size_t> parsed(const std::vector<std::string>& flags)
 using Thresholds = std::map<std::string, std::size_t>;
 
 TEST(LogPatternsTest, ReadsCountsAndPatterns) {
-  EXPECT_EQ(parsed({"10:pattern1"}), (Thresholds{{"pattern1", 10}}));
-  EXPECT_EQ(parsed({"10:pattern1", "20:pattern2"}), (Thresholds{{"pattern1", 10}, {"pattern2", 20}}));
-  EXPECT_EQ(parsed({"10:pattern1a:pattern1b", "20:pattern2"}),
+  EXPECT_EQ(thresholdsOf({"10:pattern1"}), (Thresholds{{"pattern1", 10}}));
+  EXPECT_EQ(thresholdsOf({"10:pattern1", "20:pattern2"}), (Thresholds{{"pattern1", 10}, {"pattern2", 20}}));
+  EXPECT_EQ(thresholdsOf({"10:pattern1a:pattern1b", "20:pattern2"}),
             (Thresholds{{"pattern1a:pattern1b", 10}, {"pattern2", 20}}));
-  EXPECT_EQ(parsed({"10:p", "20:p"}), (Thresholds{{"p", 20}}));
-  EXPECT_TRUE(parsed({}).empty());
+  EXPECT_EQ(thresholdsOf({"10:p", "20:p"}), (Thresholds{{"p", 20}}));
+  EXPECT_TRUE(thresholdsOf({}).empty());
 }
 
 TEST(LogPatternsTest, RefusesWhatIsNoCountAndPattern) {
@@ -33,7 +33,7 @@ TEST(LogPatternsTest, RefusesWhatIsNoCountAndPattern) {
 }
 
 // The complaint of a pattern with a count about these pieces of text.
-std::string complaint(const std::string& flag, const std::vector<std::string>& pieces) {
+std::string complaintOf(const std::string& flag, const std::vector<std::string>& pieces) {
   const auto patterns = parseLogPatterns({flag});
   LineCounter counter(*patterns);
   for (const std::string& piece : pieces) {
@@ -44,17 +44,17 @@ std::string complaint(const std::string& flag, const std::vector<std::string>& p
 }
 
 TEST(LogPatternsTest, CountsLinesHoweverTheTextComes) {
-  EXPECT_EQ(complaint("2:oom", {"an OOM\nanother oom oom\n"}), "oom: 2 lines, 2 are too many");
-  EXPECT_EQ(complaint("3:oom", {"an OOM\nanother oom oom\n"}), "");
-  EXPECT_EQ(complaint("2:oom", {"an O", "OM", "\n", "\n\noo", "m"}), "oom: 2 lines, 2 are too many");
-  EXPECT_EQ(complaint("1:a.c$", {"abc\n"}), "a.c$: 1 lines, 1 are too many");
-  EXPECT_EQ(complaint("1:x\\|b", {"abc\n"}), "x\\|b: 1 lines, 1 are too many") << "as grep";
-  EXPECT_EQ(complaint("1:a(b)", {"ab\n"}), "") << "as grep without -E";
+  EXPECT_EQ(complaintOf("2:oom", {"an OOM\nanother oom oom\n"}), "oom: 2 lines, 2 are too many");
+  EXPECT_EQ(complaintOf("3:oom", {"an OOM\nanother oom oom\n"}), "");
+  EXPECT_EQ(complaintOf("2:oom", {"an O", "OM", "\n", "\n\noo", "m"}), "oom: 2 lines, 2 are too many");
+  EXPECT_EQ(complaintOf("1:a.c$", {"abc\n"}), "a.c$: 1 lines, 1 are too many");
+  EXPECT_EQ(complaintOf("1:x\\|b", {"abc\n"}), "x\\|b: 1 lines, 1 are too many") << "as grep";
+  EXPECT_EQ(complaintOf("1:a(b)", {"ab\n"}), "") << "as grep without -E";
 }
 
 TEST(LogPatternsTest, ALineOfAnyLengthIsBounded) {
   const std::string piece(50000, 'x');
-  EXPECT_EQ(complaint("1:xy", {piece, piece, piece, "y\nxy\n"}), "xy: 1 lines, 1 are too many");
+  EXPECT_EQ(complaintOf("1:xy", {piece, piece, piece, "y\nxy\n"}), "xy: 1 lines, 1 are too many");
 }
 
 }  // namespace

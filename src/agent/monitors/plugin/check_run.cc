@@ -68,6 +68,7 @@ CheckResult runCheck(const PluginRule& rule, std::size_t maxOutput, std::stop_to
     return {CheckState::kUnknown, kNotStarted, {}};
   }
   CheckRun run = waitFor(*running, rule, stop, patience);
+  reapOrphans();  // what this and earlier checks left to us
   Output output = running->take();
   run.output = std::move(output.text);
   CheckResult result = interpret(rule, run, maxOutput);

@@ -1,4 +1,5 @@
-// One run of a check: a child without a shell, in a process group of its own, with a deadline and bounded output.
+// One run of a check: a child without a shell, in a process group of its own, with a deadline and bounded
+// output.
 #pragma once
 
 #include <functional>
@@ -31,12 +32,12 @@ struct CheckRun {
 // Of each stream so much is kept.
 inline constexpr std::size_t kMaxCheckOutput = 4096;
 
-// The verdict and its text, with node-problem-detector's words: standard output without white space at its ends, or what
-// happened; valid UTF-8, at most `maxOutput` bytes.
+// The verdict and its text, with node-problem-detector's words: standard output without white space at its
+// ends, or what happened; valid UTF-8, at most `maxOutput` bytes.
 CheckResult interpret(const PluginRule& rule, const CheckRun& run, std::size_t maxOutput);
 
-// Runs a check to its end or deadline, with our environment and working folder; standard error goes to the log. Killed
-// when asked to stop. Returns within `patience` after the deadline.
+// Runs a check to its end or deadline, with our environment and working folder; standard error goes to the
+// log. Killed when asked to stop. Returns within `patience` after the deadline.
 CheckResult runCheck(const PluginRule& rule, std::size_t maxOutput, std::stop_token stop,
                      Duration patience = std::chrono::seconds(1));
 

@@ -1,6 +1,7 @@
-// CheckSchedule: when each check of a config runs, as node-problem-detector has it. All run once at the start, as one
-// batch; then checks of one interval run as a batch at every tick of it, counted from the start. A batch begins when the
-// one before it has ended; ticks missed meanwhile are made up for by one. Pure: what runs is told to it.
+// CheckSchedule: when each check of a config runs, as node-problem-detector has it. All run once at the
+// start, as one batch; then checks of one interval run as a batch at every tick of it, counted from the
+// start. A batch begins when the one before it has ended; ticks missed meanwhile are made up for by one.
+// Pure: what runs is told to it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@ class CheckSchedule {
   // `intervals`: one per check, above zero. `concurrency`: checks that run at once, of all batches together.
   CheckSchedule(const std::vector<Duration>& intervals, std::size_t concurrency, TimePoint start);
 
-  // The checks to start now, in order. Each runs until finished() is told of it, and is not started again before.
+  // The checks to start now, in order. Each runs until finished() is told of it, and is not started again
+  // before.
   std::vector<std::size_t> plan(TimePoint now);
   void finished(std::size_t check);
   // When plan() has something to say though nothing has finished; kNever: not before.

@@ -11,13 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const TimePoint kBegin = *parseTime("2026-11-29T20:00:00Z");
+const TimePoint kFirstRun = *parseTime("2026-11-29T20:00:00Z");
 
 // Checks in virtual time: each ends at once, unless it is held.
 class Runs {
  public:
   Runs(const std::vector<Duration>& intervals, std::size_t concurrency)
-      : schedule_(intervals, concurrency, kBegin), counts_(intervals.size()) {}
+      : schedule_(intervals, concurrency, kFirstRun), counts_(intervals.size()) {}
 
   // The check's next run does not end before release().
   void hold(std::size_t check) { held_.insert(check); }
@@ -67,7 +67,7 @@ class Runs {
 
  private:
   CheckSchedule schedule_;
-  TimePoint now_ = kBegin;
+  TimePoint now_ = kFirstRun;
   std::set<std::size_t> held_;
   std::set<std::size_t> running_;
   std::size_t most_ = 0;
@@ -180,21 +180,21 @@ TEST(CheckScheduleTest, WithoutChecksThereIsNothingToPlan) {
 TEST(CheckScheduleTest, SleepsWhileWhatIsDueWaitsForAnEnd) {
   Runs runs({5s}, 1);
   runs.play();
-  EXPECT_EQ(runs.nextPlan(), kBegin + 5s);
+  EXPECT_EQ(runs.nextPlan(), kFirstRun + 5s);
   runs.hold(0);
   runs.advance(5s);
-  EXPECT_EQ(runs.nextPlan(), kBegin + 10s);
+  EXPECT_EQ(runs.nextPlan(), kFirstRun + 10s);
   runs.advance(5s);
   EXPECT_EQ(runs.nextPlan(), kNever);
 }
 
 TEST(CheckScheduleTest, AMachineThatSleptRunsEachOnce) {
-  CheckSchedule schedule({5s, 7s}, 2, kBegin);
-  for (const std::size_t check : schedule.plan(kBegin)) {
+  CheckSchedule schedule({5s, 7s}, 2, kFirstRun);
+  for (const std::size_t check : schedule.plan(kFirstRun)) {
     schedule.finished(check);
   }
-  EXPECT_EQ(schedule.plan(kBegin + 24h), (std::vector<std::size_t>{0, 1}));
-  EXPECT_GT(schedule.nextPlan(), kBegin + 24h);
+  EXPECT_EQ(schedule.plan(kFirstRun + 24h), (std::vector<std::size_t>{0, 1}));
+  EXPECT_GT(schedule.nextPlan(), kFirstRun + 24h);
 }
 
 }  // namespace

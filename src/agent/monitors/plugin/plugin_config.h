@@ -1,5 +1,5 @@
-// The config file of a custom-plugin monitor, in node-problem-detector's JSON. A rule may carry keys of ours (class,
-// action, clearOn), which node-problem-detector ignores.
+// The config file of a custom-plugin monitor, in node-problem-detector's JSON. A rule may carry keys of ours
+// (class, action, clearOn), which node-problem-detector ignores.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ struct PluginConfig {
 
 inline constexpr std::size_t kMaxConcurrency = 1000;  // a thread each, while so many rules run at once
 
-// With Go's tolerance of keys. `files` tells whether a rule's program exists. Every error names file, line, column and
-// path.
+// With Go's tolerance of keys. `files` tells whether a rule's program exists. Every error names file, line,
+// column and path.
 Result<PluginConfig> parsePluginConfig(std::string_view text, const std::string& file,
                                        const FileSystem& files);
 

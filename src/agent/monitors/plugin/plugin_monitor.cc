@@ -34,8 +34,8 @@ Problem problemOf(const PluginConfig& config, const PluginRule& rule, const Chec
   return problem;
 }
 
-// What the condition says in each state: its default while there is no problem; Unknown has the default reason, and what
-// the check said about its failure.
+// What the condition says in each state: its default while there is no problem; Unknown has the default
+// reason, and what the check said about its failure.
 Verdict verdictOf(const PluginConfig& config, const PluginRule& rule, const CheckResult& result,
                   TimePoint now) {
   Verdict verdict;
@@ -126,9 +126,12 @@ TimePoint PluginMonitor::step(TimePoint now, NodeState& state) {
 void PluginMonitor::take(const FinishedCheck& finished, TimePoint now, NodeState& state) {
   schedule_->finished(finished.check);
   lastResult_ = now;
-  tell(config_.rules[finished.check], finished.result, now, state);
+  const PluginRule& rule = config_.rules[finished.check];
+  tell(rule, finished.result, now, state);
   if (finished.result.hasEnded) {
     onStuck(finished, now, state);
+  } else {
+    mended(kCheckStuck, rule.id, now, state);  // what a former run of the agent has told
   }
 }
 

@@ -1,5 +1,5 @@
-// PluginMonitor: the checks of one custom-plugin config of node-problem-detector, run when they are due. Results in,
-// verdicts and problems out.
+// PluginMonitor: the checks of one custom-plugin config of node-problem-detector, run when they are due.
+// Results in, verdicts and problems out.
 #pragma once
 
 #include <functional>

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const TimePoint kBegin = *parseTime("2026-11-29T20:00:00Z");
+const TimePoint kAgentStart = *parseTime("2026-11-29T20:00:00Z");
 
 constexpr CheckState kOk = CheckState::kOk;
 constexpr CheckState kNonOk = CheckState::kNonOk;
@@ -71,7 +71,7 @@ class Node {
   explicit Node(const PluginConfig& config = someChecks())
       : monitor(config,
                 [this](const PluginConfig&, Signal&) { return std::make_unique<FakeRunner>(answers); }),
-        state(monitor.conditions(), monitor.reasons(), {"boot-1", kBegin - 1h}, kBegin) {
+        state(monitor.conditions(), monitor.reasons(), {"boot-1", kAgentStart - 1h}, kAgentStart) {
     monitor.start(signal);
   }
 
@@ -107,6 +107,12 @@ class Node {
     const api::Condition said = condition(type);
     return said.status + " " + said.reason + ": " + said.message;
   }
+  // The node as the API server has it.
+  Json asObject() const {
+    Json node = JsonObject{{"metadata", JsonObject{{"name", "n"}, {"uid", "u"}}}};
+    mergePatch(node, state.patch(now));
+    return node;
+  }
   std::vector<fault::Finding> findings() const {
     return *fault::decodeFindings(
         findString(state.patch(now), "metadata", "annotations", api::kFindingsAnnotation));
@@ -116,7 +122,7 @@ class Node {
   std::map<std::size_t, CheckResult> answers;
   PluginMonitor monitor;
   NodeState state;
-  TimePoint now = kBegin;
+  TimePoint now = kAgentStart;
   std::map<std::string, double> series;
 };
 
@@ -191,7 +197,7 @@ TEST(PluginMonitorTest, StatesFollowEachOtherAsInNodeProblemDetector) {
       }
     }
     EXPECT_EQ(node.says("Other"), "False OtherIsFine: other is fine");
-    EXPECT_EQ(node.condition("Other").lastTransition, kBegin);
+    EXPECT_EQ(node.condition("Other").lastTransition, kAgentStart);
   }
 }
 
@@ -213,20 +219,20 @@ TEST(PluginMonitorTest, ATemporaryProblemIsAnEventAtEveryRun) {
   EXPECT_EQ(node.says(), kHealthy);
 }
 
-using Series = std::map<std::string, double>;
+using MetricValues = std::map<std::string, double>;
 
 TEST(PluginMonitorTest, MetricsAreThoseOfNodeProblemDetector) {
-  Series expected = {{"NTPIsDown", 0},
-                     {"NTPDrifts", 0},
-                     {"OtherIsDown", 0},
-                     {"NTPHiccup", 0},
-                     {"CheckStuck", 0},
-                     {"NTPProblem/NTPIsDown", 0},
-                     {"NTPProblem/NTPDrifts", 0},
-                     {"Other/OtherIsDown", 0},
-                     {"MonitorDegraded/CheckStuck", 0},
-                     {"NTPProblem/NTPIsUp", 0},
-                     {"Other/OtherIsFine", 0}};
+  MetricValues expected = {{"NTPIsDown", 0},
+                           {"NTPDrifts", 0},
+                           {"OtherIsDown", 0},
+                           {"NTPHiccup", 0},
+                           {"CheckStuck", 0},
+                           {"NTPProblem/NTPIsDown", 0},
+                           {"NTPProblem/NTPDrifts", 0},
+                           {"Other/OtherIsDown", 0},
+                           {"MonitorDegraded/CheckStuck", 0},
+                           {"NTPProblem/NTPIsUp", 0},
+                           {"Other/OtherIsFine", 0}};
   Node node;
   node.run(kDown, kNonOk, "boom");
   expected["NTPIsDown"] = 1;
@@ -251,7 +257,7 @@ TEST(PluginMonitorTest, WithoutReportingThereAreNoMetrics) {
   node.answers[kHiccup] = {kNonOk, "hic", {}};
   node.run(kDown, kNonOk, "boom");
   node.run(kDown, kOk);
-  EXPECT_EQ(node.series, (Series{{"CheckStuck", 0}, {"MonitorDegraded/CheckStuck", 0}}));
+  EXPECT_EQ(node.series, (MetricValues{{"CheckStuck", 0}, {"MonitorDegraded/CheckStuck", 0}}));
 }
 
 TEST(PluginMonitorTest, AProblemHoldsUntilTheLastOfItsChecksIsContent) {
@@ -307,17 +313,15 @@ TEST(PluginMonitorTest, AProblemThatIsToStayIsNotClearedByItsCheck) {
 TEST(PluginMonitorTest, AfterARestartTheFirstVerdictIsNoNews) {
   Node before;
   before.run(kDown, kNonOk, "down");
-  JsonObject object{{"metadata", JsonObject{{"name", "n"}, {"uid", "u"}, {"annotations", JsonObject()}}}};
-  Json node(std::move(object));
-  mergePatch(node, before.state.patch(before.now));
+  const Json node = before.asObject();
   Node after;
-  ASSERT_TRUE(after.state.restore(node, false, kBegin));
+  ASSERT_TRUE(after.state.restore(node, false, kAgentStart));
   EXPECT_THAT(after.run(kDown, kNonOk, "down"), IsEmpty());
   EXPECT_THAT(after.run(kDown, kOk), ElementsAre(changeOf("Normal", "False", "NTPIsUp", "ntp is up")));
 
   Node quicker;  // its checks are done before the node can be read
   quicker.run();
-  ASSERT_TRUE(quicker.state.restore(node, false, kBegin));
+  ASSERT_TRUE(quicker.state.restore(node, false, kAgentStart));
   EXPECT_EQ(quicker.says(), kHealthy);
   EXPECT_TRUE(quicker.findings().empty());
 }
@@ -358,6 +362,17 @@ TEST(PluginMonitorTest, OneThatHangsIsToldAndNotStartedAgainBeforeItEnds) {
   EXPECT_EQ(node.monitor.sources()[0].trouble, "");
 }
 
+TEST(PluginMonitorTest, OneThatHungBeforeARestartIsMendedByItsNextResult) {
+  Node before;
+  before.answers[kDown] = {kUnknown, "Timeout when running plugin", [] { return false; }};
+  before.run();
+  Node after;
+  ASSERT_TRUE(after.state.restore(before.asObject(), false, kAgentStart));
+  EXPECT_EQ(after.condition(kMonitorDegraded).status, "True");
+  after.run();
+  EXPECT_EQ(after.condition(kMonitorDegraded).status, "False");
+}
+
 TEST(PluginMonitorTest, RunsChildrenForReal) {
   const TemporaryFolder folder("mainstay-test-");
   PluginConfig config = someChecks();
@@ -366,15 +381,15 @@ TEST(PluginMonitorTest, RunsChildrenForReal) {
   std::ofstream(config.rules[0].path) << "#!/bin/sh\necho no clock\nexit 1\n";
   ::chmod(config.rules[0].path.c_str(), 0755);
   PluginMonitor monitor(config);
-  NodeState state(monitor.conditions(), monitor.reasons(), {}, kBegin);
+  NodeState state(monitor.conditions(), monitor.reasons(), {}, kAgentStart);
   Signal signal;
   const SteadyWallClock clock;
   monitor.start(signal);
-  monitor.step(kBegin, state);
+  monitor.step(kAgentStart, state);
   signal.waitUntil(clock, kNever, {});
-  EXPECT_EQ(monitor.step(kBegin, state), kBegin + 30s);
+  EXPECT_EQ(monitor.step(kAgentStart, state), kAgentStart + 30s);
   EXPECT_EQ(state.conditions()[1].message, "no clock");
-  EXPECT_EQ(monitor.sources()[0].lastNews, kBegin);
+  EXPECT_EQ(monitor.sources()[0].lastNews, kAgentStart);
 }
 
 }  // namespace
