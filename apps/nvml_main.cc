@@ -1,5 +1,5 @@
-// mainstay-nvml: asks the NVIDIA driver once and prints what it says as one line of JSON. A process of its own, because
-// a driver may hang and a library may crash; mainstay-agent starts it, and kills it when it takes too long.
+// mainstay-nvml: asks the NVIDIA driver once and prints what it says as one line of JSON. A process of its own,
+// because a driver may hang and a library may crash; mainstay-agent starts it, and kills it when it takes too long.
 #include <iostream>
 
 #include "agent/nvml/library.h"

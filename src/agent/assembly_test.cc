@@ -46,7 +46,9 @@ class AssemblyTest : public ::testing::Test {
        {"/file.json", kFile},
        {"/file2.json", kFile},
        {"/file3.json", R"({"plugin": "filelog", "logPath": "/var/log/messages", "skipList": ["x"]})"},
-       {"/other-plugin.json", R"({"plugin": "custom"})"}}};
+       {"/other-plugin.json", R"({"plugin": "custom"})"},
+       {"/probes.yaml", "probes: {memory: {off: true}}"},
+       {"/wrong.yaml", "probes: {memory: {of: true}}"}}};
   SteadyWallClock clock;
   Metrics metrics;
 };
@@ -114,6 +116,20 @@ TEST_F(AssemblyTest, NamesFileAndPlaceOfAMistake) {
   EXPECT_EQ(errorOf("/other-plugin.json"),
             "/other-plugin.json: plugin: expected \"kmsg\", \"journald\" or \"filelog\", found \"custom\"");
   EXPECT_NE(errorOf("/none.json").find("/none.json"), std::string::npos);
+}
+
+TEST_F(AssemblyTest, BuildsAMonitorForEachProbeThatIsToRun) {
+  const auto probes = [&](std::vector<std::string> names, const std::string& config = "") {
+    Options options;
+    options.probes = std::move(names);
+    options.probeConfig = config;
+    return assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
+  };
+  EXPECT_EQ(probes({})->size(), 0u);
+  EXPECT_EQ(probes({"pcie", "memory"})->size(), 2u);
+  EXPECT_EQ(probes({"pcie", "memory"}, "/probes.yaml")->size(), 1u);
+  EXPECT_NE(probes({"gpus"}).error().toString().find("no probe \"gpus\""), std::string::npos);
+  EXPECT_NE(probes({"pcie"}, "/wrong.yaml").error().toString().find("/wrong.yaml:1:"), std::string::npos);
 }
 
 }  // namespace

@@ -201,12 +201,19 @@ bool NodeState::revise(Seen& seen, const Problem& problem) {
   return true;
 }
 
+// Of a type that has others: a condition whose last finding went could not be resolved any more.
 void NodeState::dropOldestFinding() {
-  if (seen_.size() > fault::kMaxFindings) {
-    seen_.erase(std::min_element(seen_.begin(), seen_.end(), [](const auto& a, const auto& b) {
-      return a.second.finding.last < b.second.finding.last;
-    }));
+  if (seen_.size() <= fault::kMaxFindings) {
+    return;
   }
+  std::map<std::string, int> ofType;
+  for (const auto& [id, seen] : seen_) {
+    ++ofType[seen.finding.type];
+  }
+  seen_.erase(std::ranges::min_element(seen_, {}, [&](const auto& entry) {
+    const fault::Finding& finding = entry.second.finding;
+    return std::pair(ofType[finding.type] == 1, finding.last);
+  }));
 }
 
 void NodeState::addEvent(NodeEvent event) {

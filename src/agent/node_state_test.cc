@@ -327,6 +327,18 @@ TEST(NodeStateTest, KeepsTheNewestFindings) {
   EXPECT_EQ(findings.back().device, "49");
 }
 
+TEST(NodeStateTest, AFloodOfOneTypeDoesNotTakeTheOnlyFindingOfAnother) {
+  NodeState state = freshState();
+  state.report(permanent("KernelDeadlock", "DockerHung", kStart));
+  for (int i = 1; i < 50; ++i) {
+    state.report(
+        joining("Dma", kStart + std::chrono::seconds(i), std::to_string(i), fault::RepairAction::kReset));
+  }
+  EXPECT_EQ(state.findings().size(), fault::kMaxFindings);
+  state.resolve("KernelDeadlock", "f.json#DockerHung", "", kStart + 1min);
+  EXPECT_EQ(conditionOf(state, "KernelDeadlock").status, "False");
+}
+
 TEST(NodeStateTest, EventsThatNobodyTakesAreBounded) {
   NodeState state = freshState();
   for (std::size_t i = 0; i < NodeState::kMaxEvents + 10; ++i) {

@@ -1,9 +1,10 @@
-// A library with NVML's functions and no GPU: it plays what the file named by NVML_STANDIN says, a fault per line.
+// A library with NVML's functions and no GPU: it plays what the file named by NVML_STANDIN says, a fault per
+// line.
 //
 //   gpus 2                          how many there are
 //   fail nvmlInit_v2 9              a call's code; "fail nvmlDeviceGetUUID 15 1" for the GPU 1 alone
 //   hang nvmlDeviceGetCount_v2      never comes back
-//   crash nvmlDeviceGetName         dies of SIGSEGV
+//   crash nvmlDeviceGetName         dies of SIGABRT
 //   set ecc_uncorrected 3           a value of GPU 0; "set ecc_uncorrected 3 1" of GPU 1
 #include <unistd.h>
 
@@ -59,7 +60,7 @@ class Play {
       }
     }
     if (at->second.verb == "crash") {
-      std::raise(SIGSEGV);
+      std::raise(SIGABRT);
     }
     return at->second.code;
   }
@@ -87,8 +88,11 @@ const Play& play() {
   return one;
 }
 
+// A device is the place of one of these.
+char slots[64];
+
 unsigned indexOf(Device device) {
-  return static_cast<unsigned>(reinterpret_cast<std::size_t>(device)) - 1;
+  return static_cast<unsigned>(reinterpret_cast<char*>(device) - slots);
 }
 
 template <class Number>
@@ -127,7 +131,7 @@ int nvmlDeviceGetCount_v2(unsigned* out) {
   return play().call("nvmlDeviceGetCount_v2");
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* out) {
-  *out = reinterpret_cast<Device>(static_cast<std::size_t>(index) + 1);
+  *out = reinterpret_cast<Device>(&slots[index]);
   return play().call("nvmlDeviceGetHandleByIndex_v2", index);
 }
 int nvmlDeviceGetPciInfo_v3(Device device, PciInfo* out) {

@@ -46,7 +46,8 @@ class GpuSurvey {
   }
 
  private:
-  // True: it answered. What is not supported is left out, a failure is noted; nothing more is asked of one that is lost.
+  // True: it answered. What is not supported is left out, a failure is noted; nothing more is asked of one
+  // that is lost.
   template <class Function, class... Arguments>
   bool ask(const char* name, Function* function, Arguments... arguments) {
     if (!function || lost_) {

@@ -22,7 +22,8 @@ struct ProbesConfig {
 };
 
 ProbesConfig defaultProbesConfig();
-// The file of --probe-config over the defaults. Unknown names and values out of bounds are errors, with their places.
+// The file of --probe-config over the defaults. Unknown names and values out of bounds are errors, with their
+// places.
 Result<ProbesConfig> parseProbesConfig(std::string_view text, const std::string& file);
 
 // A Markdown table of all that they can find, for --probes=help and the documentation.

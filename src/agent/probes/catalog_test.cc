@@ -35,6 +35,11 @@ TEST(CatalogTest, TheDocumentationHasEveryCheck) {
   const auto page = files.read(MAINSTAY_SOURCE_DIR "/docs/probes.md", 1 << 20);
   ASSERT_TRUE(page);
   EXPECT_THAT(*page, HasSubstr(describeProbes())) << "put in what mainstay-agent --probes=help prints";
+  const std::size_t example = page->find("```yaml\n") + 8;
+  const auto config =
+      parseProbesConfig(page->substr(example, page->find("```\n", example) - example), "example");
+  ASSERT_TRUE(config) << config.error().toString();
+  EXPECT_FALSE(config->probes.at("gaudi").on);
 }
 
 TEST(CatalogTest, ChoosesByName) {

@@ -9,7 +9,7 @@ namespace {
 // A counter that nobody fed for so long belongs to a device that is gone.
 constexpr Duration kForgetAfter = std::chrono::hours(1);
 
-std::string limitText(const Limit& limit) {
+std::string limitWords(const Limit& limit) {
   if (limit.count <= 0) {
     return "any growth";
   }
@@ -53,7 +53,7 @@ void Counters::forgetOld(TimePoint now) {
 std::string riseText(std::string_view name, const Counters::Growth& growth, std::uint64_t value,
                      const Limit& limit) {
   return std::string(name) + " rose by " + std::to_string(growth.by) + " to " + std::to_string(value) +
-         " (limit: " + limitText(limit) + ")";
+         " (limit: " + limitWords(limit) + ")";
 }
 
 }  // namespace mainstay::agent::probes

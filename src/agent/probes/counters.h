@@ -15,8 +15,8 @@ class Counters {
     std::uint64_t by = 0;  // since the last look; 0 at the first one and after a reset
     bool over = false;     // the limit is exceeded
   };
-  // Without a `per` the limit is that of one look, 0 = any growth. Others are buckets that hold `count` and drain
-  // within `per`: exceeded while more is in them.
+  // Without a `per` the limit is that of one look, 0 = any growth. Others are buckets that hold `count` and
+  // drain within `per`: exceeded while more is in them.
   Growth watch(const std::string& key, std::uint64_t value, const Limit& limit, TimePoint now);
 
  private:

@@ -1,5 +1,5 @@
-// The host's files as probes read them: under a root, so that a container sees the host's and a test a tree of its
-// own; and one look at them, which remembers what it could not see.
+// The host's files as probes read them: under a root, so that a container sees the host's and a test a tree
+// of its own; and one look at them, which remembers what it could not see.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class HostFiles {
   std::string root_;  // without a final slash; "" = "/"
 };
 
-// What is not there, or does not apply, is nothing to watch. What is there and cannot be read, or is not what it should be,
-// makes the look blind.
+// What is not there, or does not apply, is nothing to watch. What is there and cannot be read, or is not what
+// it should be, makes the look blind.
 class HostView {
  public:
   explicit HostView(const HostFiles& files) : files_(files) {}
@@ -62,7 +62,8 @@ class HostView {
 
 // A whole number in decimal, or in hexadecimal after "0x"; nullopt for anything else.
 std::optional<std::uint64_t> parseNumber(std::string_view text);
-// The number that follows `name` and blanks at the start of one of the lines: "oom_kill 12", "SwapTotal:  4 kB".
+// The number that follows `name` and blanks at the start of one of the lines: "oom_kill 12", "SwapTotal:  4
+// kB".
 std::optional<std::uint64_t> numberAfter(std::string_view text, std::string_view name);
 
 }  // namespace mainstay::agent::probes

@@ -1,4 +1,5 @@
-// Kernel: tasks that hang, oopses, lockups, marks of past trouble (taint), and whether the clock is synchronized.
+// Kernel: tasks that hang, oopses, lockups, marks of past trouble (taint), and whether the clock is
+// synchronized.
 #pragma once
 
 #include "agent/probes/probe.h"

@@ -40,7 +40,8 @@ struct PortCounter {
   Check check;
 };
 
-// Counters that rise at the victims of somebody else's fault (retries, drops) warn, whatever others do with them.
+// Counters that rise at the victims of somebody else's fault (retries, drops) warn, whatever others do with
+// them.
 constexpr std::array kPortCounters = {
     PortCounter{"/counters/link_downed", fabric("RdmaLinkFlapping", Severity::kFatal, RepairAction::kNone,
                                                 {3, 1h}, "a port lost its link again and again",

@@ -1,5 +1,5 @@
-// Neuron: what the driver's sysfs tree counts. Anyone who may open a Neuron device can write a line of its errors into
-// the kernel log; nobody can write these.
+// Neuron: what the driver's sysfs tree counts. Anyone who may open a Neuron device can write a line of its
+// errors into the kernel log; nobody can write these.
 #pragma once
 
 #include "agent/probes/probe.h"

@@ -125,8 +125,6 @@ constexpr std::array kNvidiaChecks = {
               "NVML fabric health mask"),
 };
 
-constexpr Duration kChildPatience = 20s;
-
 // Of nvmlGpuFabricInfo. Each field of the health mask: its place, its width, and the values that are bad.
 constexpr std::int64_t kFabricNotStarted = 1;
 constexpr std::int64_t kFabricInProgress = 2;
@@ -210,7 +208,7 @@ class NvidiaProbe final : public Probe {
   }
 
   void ask(const std::vector<PciDevice>& gpus, TimePoint now, HostView& view, Look& found) {
-    const auto answer = askNvml_(kChildPatience);
+    const auto answer = askNvml_(settings_.deadline / 2);  // the rest is for its killing, and for files
     if (!answer) {
       if (answer.error().code() == Code::kDeadlineExceeded) {
         found.see(kNvmlHung, "nvml", answer.error().toString());

@@ -1,4 +1,5 @@
-// NVIDIA GPUs: their number, and what the driver's management library (NVML) says of each, asked in a child process.
+// NVIDIA GPUs: their number, and what the driver's management library (NVML) says of each, asked in a child
+// process.
 #pragma once
 
 #include "agent/probes/nvml_survey.h"

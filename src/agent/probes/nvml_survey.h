@@ -1,5 +1,5 @@
-// NvmlSurvey: one line of JSON in which the child program tells what NVML says of every GPU. The child is ours, what it
-// passes on is not: the line is read as a stranger's.
+// NvmlSurvey: one line of JSON in which the child program tells what NVML says of every GPU. The child is
+// ours, what it passes on is not: the line is read as a stranger's.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,8 @@ struct NvmlSurvey {
   std::vector<NvmlGpu> gpus;
 };
 
-// Strict about types, lenient about unknown keys. Bounded: 64 GPUs with 64 links and 16 failures each, names of 128
-// bytes; texts are made valid UTF-8.
+// Strict about types, lenient about unknown keys. Bounded: 64 GPUs with 64 links and 16 failures each, names
+// of 128 bytes; texts are made valid UTF-8.
 Result<NvmlSurvey> parseNvmlSurvey(std::string_view line);
 
 }  // namespace mainstay::agent::probes

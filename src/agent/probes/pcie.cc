@@ -95,7 +95,7 @@ constexpr std::uint64_t kMaxLanes = 32;  // more is how drivers say that they do
 
 // By class: what a node is rented for.
 enum class Device { kOther, kGpu, kWatched };
-Device deviceOf(std::uint64_t pciClass) {
+Device kindOf(std::uint64_t pciClass) {
   switch (pciClass >> 16) {
     case 0x03:
       return Device::kGpu;
@@ -121,7 +121,7 @@ class PcieProbe final : public Probe {
     HostView view(files_);
     Look found;
     for (const std::string& name : view.list("/sys/bus/pci/devices")) {
-      const Device device = deviceOf(view.number(kDevices + name + "/class").value_or(0));
+      const Device device = kindOf(view.number(kDevices + name + "/class").value_or(0));
       countErrors(name, now, view, found);
       const bool asleep = view.textIfAny(kDevices + name + "/power/runtime_status") == "suspended";
       if (device != Device::kOther && !asleep && !isLost(name, found)) {

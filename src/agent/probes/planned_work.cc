@@ -7,16 +7,16 @@
 namespace mainstay::agent::probes {
 namespace {
 
-struct Sign {
+struct PlannedSign {
   const char* path;
   const char* meaning;
 };
 
-// systemd writes the first when a shutdown is scheduled, and keeps logins closed by the second while it goes down and
-// before it is up.
+// systemd writes the first when a shutdown is scheduled, and keeps logins closed by the second while it goes
+// down and before it is up.
 constexpr std::array kSigns = {
-    Sign{"/run/systemd/shutdown/scheduled", "a shutdown is scheduled"},
-    Sign{"/run/nologin", "logins are closed: the machine goes down, or is not up yet"},
+    PlannedSign{"/run/systemd/shutdown/scheduled", "a shutdown is scheduled"},
+    PlannedSign{"/run/nologin", "logins are closed: the machine goes down, or is not up yet"},
 };
 
 constexpr std::array kDrivers = {"nvidia", "neuron", "amdgpu", "habanalabs", "mlx5_core", "efa"};
@@ -24,7 +24,7 @@ constexpr std::array kDrivers = {"nvidia", "neuron", "amdgpu", "habanalabs", "ml
 }  // namespace
 
 std::string plannedWork(const HostFiles& files) {
-  for (const Sign& sign : kSigns) {
+  for (const PlannedSign& sign : kSigns) {
     if (files.exists(sign.path)) {
       return sign.meaning;
     }

@@ -1,5 +1,5 @@
-// Probe: looks at one part of the machine, again and again, and says what it sees there. What may be found, from
-// which threshold on, how sure a probe has to be and what is proposed is data: a Check per finding.
+// Probe: looks at one part of the machine, again and again, and says what it sees there. What may be found,
+// from which threshold on, how sure a probe has to be and what is proposed is data: a Check per finding.
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@
 
 namespace mainstay::agent::probes {
 
-// More than `count`, for what is measured; of what is counted, more than that many within `per`, or in one look.
+// More than `count`, for what is measured; of what is counted, more than that many within `per`, or in one
+// look.
 struct Limit {
   double count = 0;
   Duration per{};
@@ -36,8 +37,8 @@ struct Check {
   const char* condition;
   const char* faultClass;
   fault::RepairAction action;
-  // What takes it back. kEvidence: it is not seen any more. kBoot: only a look that says fine(), for what a probe
-  // cannot see anew after a restart of the agent. kInstance: no look.
+  // What takes it back. kEvidence: it is not seen any more. kBoot: only a look that says fine(), for what a
+  // probe cannot see anew after a restart of the agent. kInstance: no look.
   fault::ClearOn clearOn;
   Limit limit;
   Patience patience;

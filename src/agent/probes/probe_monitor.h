@@ -1,5 +1,5 @@
-// ProbeMonitor: one probe at work. It has it look at its interval, turns what is confirmed into findings of the node,
-// and tells when the probe hangs or is blind: then nothing is concluded from its silence.
+// ProbeMonitor: one probe at work. It has it look at its interval, turns what is confirmed into findings of
+// the node, and tells when the probe hangs or is blind: then nothing is concluded from its silence.
 #pragma once
 
 #include <memory>

@@ -244,7 +244,8 @@ TEST_F(ProbeMonitorTest, AMachineThatHasJustStartedIsStillTraining) {
 
 TEST_F(ProbeMonitorTest, EndsWhatAnEarlierRunRaisedAndIsOverOrUnknown) {
   const std::string findings =
-      R"([{"id": "probe/test#GpuSick@0", "type": "GPUFault", "reason": "GpuSick", "device": "0", "action": "reset",
+      R"([{"id": "probe/test#GpuSick@0", "type": "GPUFault", "reason": "GpuSick", "device": "0",
+           "action": "reset",
            "rule": "probe/test#GpuSick", "bootID": "boot-1", "first": "2026-11-29T10:30:00.000000Z",
            "last": "2026-11-29T10:30:00.000000Z", "count": 1, "line": "x"}])";
   const Json node = JsonObject{

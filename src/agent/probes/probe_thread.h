@@ -1,5 +1,5 @@
-// ProbeThread: a thread on which one probe looks, because it may hang. It is asked, answers, and raises its owner's
-// signal; it can be left behind.
+// ProbeThread: a thread on which one probe looks, because it may hang. It is asked, answers, and raises its
+// owner's signal; it can be left behind.
 #pragma once
 
 #include <functional>

@@ -265,8 +265,8 @@ class StorageProbe final : public Probe {
     return text;
   }
 
-  // Those of the host, of filesystems that lie on drives of it. The host's first process shows them all; where it may
-  // not be asked, our own view of the same host does, if it is mounted there.
+  // Those of the host, of filesystems that lie on drives of it. The host's first process shows them all;
+  // where it may not be asked, our own view of the same host does, if it is mounted there.
   std::vector<Mount> mounts(HostView& view) const {
     auto table = files_.read("/proc/1/mountinfo");
     std::string prefix;
@@ -294,7 +294,8 @@ class StorageProbe final : public Probe {
     return found;
   }
 
-  // Whoever mounts read-only on purpose says so for the mount; an error changes only the filesystem beneath it.
+  // Whoever mounts read-only on purpose says so for the mount; an error changes only the filesystem beneath
+  // it.
   static void checkWritable(const Mount& mount, Look& found) {
     const bool stopped = hasOption(mount.superOptions, "ro") ||
                          hasOption(mount.superOptions, "emergency_ro") ||

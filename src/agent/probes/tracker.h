@@ -30,8 +30,8 @@ class Tracker {
 
   // `heldBy`: the planned work that explains what is seen; "" = there is none.
   std::vector<Change> take(const Look& look, const std::string& heldBy, TimePoint now);
-  // Something that an earlier run of this agent raised and that still stands; `last` is when it was last seen. False
-  // when no check of this probe is called so.
+  // Something that an earlier run of this agent raised and that still stands; `last` is when it was last
+  // seen. False when no check of this probe is called so.
   bool adopt(const std::string& reason, const std::string& device, TimePoint last);
   // How many are raised, by reason; every reason is in it.
   std::map<std::string, int> raised() const;
