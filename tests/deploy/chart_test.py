@@ -48,7 +48,11 @@ def test_every_value_is_described_by_the_schema_and_its_default_is_accepted():
     ("policies.mine.mode=Enforce", "'/policies/mine': missing property 'provider'"),
     ("agent.extraArgs={take-conditions}", "'/agent/extraArgs/0'"),
     ("sidecar.startupDelay=soon", "'/sidecar/startupDelay'"),
-    ("agent.rules.files=null", "the agent needs a rule file"),
+    ("agent.rulePacks.use=null", "there is nothing to watch"),
+    ("agent.kernelLog.enabled=false", "rule packs read the kernel log"),
+    ("agent.rulePacks.use={Shipped}", "'/agent/rulePacks/use/0'"),
+    ("agent.monitors.log.files={kernel-monitor.json}", "'/agent/monitors/log/files/0'"),
+    ("agent.journal.folder=log", "'/agent/journal/folder'"),
 ])
 def test_wrong_values_are_refused_by_name(setting, complaint):
     assert complaint in refusal(setting)
@@ -147,29 +151,102 @@ def test_the_uninstall_reaches_the_cloud_as_the_controller_does():
         assert account["metadata"]["annotations"].items() >= given["serviceAccount"]["annotations"].items()
 
 
+def agent_of(*arguments):
+    """The pod of the agents, and its container."""
+    pod = pod_of(render(*arguments), "DaemonSet")
+    [agent] = [c for c in pod["containers"] if c["name"] == "agent"]
+    return pod, agent
+
+
+def mounts_of(pod, container):
+    """What of the host is mounted where, all of it read-only."""
+    paths = {v["name"]: (v["hostPath"]["path"], v["hostPath"]["type"]) for v in pod["volumes"] if "hostPath" in v}
+    mounts = [m for m in container["volumeMounts"] if m["name"] in paths]
+    assert len(mounts) == len(paths) and all(m["readOnly"] for m in mounts)
+    return {m["mountPath"]: paths[m["name"]] for m in mounts}
+
+
 def test_rule_files_of_the_image_and_of_the_user_reach_the_agent():
-    objects = render("--values", ROOT / "tests/deploy/values/own-rules.yaml", "--set", "agent.rules.files={/a.json,/b.json}")
-    agent = pod_of(objects, "DaemonSet")["containers"][0]
-    assert "--config.system-log-monitor=/a.json,/b.json,/config/mine.json" in agent["args"]
+    objects = render("--values", ROOT / "tests/deploy/values/own-rules.yaml")
+    pod = pod_of(objects, "DaemonSet")
+    agent = pod["containers"][0]
+    assert [a for a in agent["args"] if "rule-packs" in a or "config." in a] == [
+        "--rule-packs=shipped,/inline/acme.yaml",
+        "--config.system-log-monitor=/a.json,/inline/mine.json",
+        "--config.system-stats-monitor=/config/system-stats-monitor.json"]
     [config] = of_kind(objects, "ConfigMap")
     assert json.loads(config["data"]["mine.json"])["source"] == "mine"
+    assert yaml.safe_load(config["data"]["acme.yaml"])["pack"] == "acme"
+    [volume] = [v for v in pod["volumes"] if v.get("configMap", {}).get("name") == config["metadata"]["name"]]
+    assert {"name": volume["name"], "mountPath": "/inline", "readOnly": True} in agent["volumeMounts"]
 
 
 def test_a_rule_change_restarts_the_agents():
     def checksum(*arguments):
         [agents] = of_kind(render("--values", ROOT / "tests/deploy/values/own-rules.yaml", *arguments), "DaemonSet")
-        return agents["spec"]["template"]["metadata"]["annotations"]["checksum/rules"]
+        return agents["spec"]["template"]["metadata"]["annotations"]["checksum/configs"]
 
-    assert checksum() != checksum("--set", "agent.rules.inline.other\\.json=text")
+    assert checksum() != checksum("--set", "agent.monitors.plugin.inline.other\\.json=text")
+
+
+def test_two_texts_of_one_name_are_refused():
+    assert "mine.json is there twice" in refusal("agent.monitors.log.inline.mine\\.json=a", "agent.monitors.stats.inline.mine\\.json=b")
+
+
+def test_a_configmap_of_node_problem_detector_is_used_as_it_is():
+    pod, agent = agent_of("--values", ROOT / "tests/deploy/values/npd.yaml")
+    assert {"name": "configmap", "mountPath": "/configmap", "readOnly": True} in agent["volumeMounts"]
+    assert {"name": "configmap", "configMap": {"name": "node-problem-detector-config", "defaultMode": 0o555}} in pod["volumes"]
+    assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+    assert pod["securityContext"] == {"supplementalGroups": [4]}
+    assert mounts_of(pod, agent) == {
+        "/dev/kmsg": ("/dev/kmsg", "CharDevice"),
+        "/var/log/journal": ("/var/log/journal", "Directory"),
+        "/etc/machine-id": ("/etc/machine-id", "File"),
+        "/var/log": ("/var/log", "Directory"),
+        "/opt/app/log": ("/opt/app/log", "Directory")}
+
+
+def test_by_default_the_agent_knows_our_packs_and_sees_the_kernel_log_alone():
+    pod, agent = agent_of()
+    assert [a for a in agent["args"] if "rule-packs" in a or "config." in a or "kmsg" in a] == [
+        "--rule-packs=shipped", "--kmsg-path=/dev/kmsg"]
+    assert mounts_of(pod, agent) == {"/dev/kmsg": ("/dev/kmsg", "CharDevice")}
+    assert "hostNetwork" not in pod and "securityContext" not in pod
+
+
+def test_without_the_kernel_log_and_probes_the_agent_has_no_privilege():
+    pod, agent = agent_of("--values", ROOT / "tests/deploy/values/unprivileged.yaml")
+    assert agent["securityContext"] == {
+        "runAsUser": 65532, "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert set(mounts_of(pod, agent)) == {"/run/log/journal", "/etc/machine-id"}
+    assert not [a for a in agent["args"] if "kmsg" in a]
 
 
 def test_every_path_that_the_chart_names_is_in_the_image():
-    values = yaml.safe_load((CHART / "values.yaml").read_text())
-    for path in values["agent"]["rules"]["files"]:
-        assert (ROOT / pathlib.Path(path).relative_to("/usr/share/mainstay")).is_file()
+    """image_test.py looks for the rest in the image itself."""
+    places = {"/usr/share/mainstay/rules/": ROOT / "rules", "/config/": ROOT / "rules/npd"}
+    named = [file for values in VALUES for flag in agent_arguments(values)
+             for file in flag.partition("=")[2].split(",") if file.startswith(tuple(places))]
+    assert len(named) >= 6
+    for file in named:
+        [place] = [place for place in places if file.startswith(place)]
+        assert (places[place] / pathlib.Path(file).relative_to(place)).is_file(), file
     programs = {p.split()[0] for p in (ROOT / "apps/CMakeLists.txt").read_text().split("mainstay_program(NAME ")[1:]}
     for container in containers(render("--set", "sidecar.enabled=true")):
         assert pathlib.Path(container["command"][0]).name in programs, container["name"]
+
+
+def agent_arguments(values):
+    return [a for c in containers(render("--values", values)) if c["name"] == "agent" for a in c["args"]]
+
+
+def test_the_packs_that_the_neuron_values_name_are_shipped():
+    """All for the machine itself; of the devices, the seed's rules tell."""
+    [flag] = [a for a in agent_arguments(CHART / "values-neuron.yaml") if a.startswith("--rule-packs=")]
+    named = set(flag.partition("=")[2].split(","))
+    assert named <= {p.stem for p in (ROOT / "rules").glob("*.yaml")} - {"neuron"}
 
 
 def test_the_charts_crds_are_the_repositorys():
@@ -205,20 +282,24 @@ def test_the_seeds_manifest_and_the_chart_agree_on_where_and_what_is_allowed():
 
 
 def test_probes_see_the_host_and_their_settings():
-    values = yaml.safe_load((ROOT / "tests/deploy/values/probes.yaml").read_text())
-    objects = render("--values", ROOT / "tests/deploy/values/probes.yaml")
-    pod = pod_of(objects, "DaemonSet")
-    [agent] = [c for c in pod["containers"] if c["name"] == "agent"]
+    values = ROOT / "tests/deploy/values/probes.yaml"
+    objects = render("--values", values)
+    pod, agent = agent_of("--values", values)
     assert {"--probes=nvidia,storage", "--host-root=/host", "--probe-config=/probes/probes.yaml"} <= set(agent["args"])
     assert agent["securityContext"]["capabilities"]["add"] == ["SYSLOG", "SYS_ADMIN", "SYS_PTRACE"]
+    assert mounts_of(pod, agent)["/host"] == ("/", "Directory")
     [host] = [m for m in agent["volumeMounts"] if m["name"] == "host"]
-    assert host["readOnly"] and host["mountPropagation"] == "HostToContainer"
+    assert host["mountPropagation"] == "HostToContainer"
     [settings] = [o for o in of_kind(objects, "ConfigMap") if o["metadata"]["name"].endswith("-probes")]
-    assert yaml.safe_load(settings["data"]["probes.yaml"]) == values["agent"]["probes"]["config"]
+    assert yaml.safe_load(settings["data"]["probes.yaml"]) == yaml.safe_load(values.read_text())["agent"]["probes"]["config"]
+
+
+def test_probes_need_no_kernel_log():
+    _, agent = agent_of("--set", "agent.probes.run={all},agent.rulePacks.use=null,agent.kernelLog.enabled=false")
+    assert agent["securityContext"]["privileged"] is True, "device nodes of drives and GPUs"
+    assert agent["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
 def test_without_probes_the_host_is_not_mounted():
-    pod = pod_of(render(), "DaemonSet")
-    assert "host" not in {volume["name"] for volume in pod["volumes"]}
-    [agent] = [c for c in pod["containers"] if c["name"] == "agent"]
+    _, agent = agent_of()
     assert not [a for a in agent["args"] if "probe" in a]

@@ -1,6 +1,7 @@
 """The images of scripts/image: small, without a shell, and every program runs in them as a user without rights."""
 import json
 import os
+import pathlib
 import re
 import subprocess
 import tarfile
@@ -39,7 +40,7 @@ class Image:
             os.setgid(NOBODY)
             os.setuid(NOBODY)
 
-        return subprocess.run([f"/usr/bin/{program}", *arguments], preexec_fn=enter, cwd="/", env={}, capture_output=True,
+        return subprocess.run([os.path.join("/usr/bin", program), *arguments], preexec_fn=enter, cwd="/", env={}, capture_output=True,
                               text=True, timeout=30)
 
     def _blob(self, entry):
@@ -73,6 +74,39 @@ def test_rules_of_the_image_are_read_from_there(images):
         "mainstay-agent", "--config.system-log-monitor=/usr/share/mainstay/rules/neuron/kernel-monitor.json",
         "--kubeconfig=/none", "--boot-id-path=/etc/passwd")  # chroot has no /proc
     assert done.stderr == "mainstay-agent: reading the kubeconfig: reading /none: No such file or directory\n"
+
+
+@pytest.mark.parametrize("path, program", [
+    ("/node-problem-detector", "mainstay-agent"),
+    ("/home/kubernetes/bin/health-checker", "health-checker"),
+    ("/home/kubernetes/bin/log-counter", "log-counter"),
+])
+def test_node_problem_detectors_programs_are_where_its_image_has_them(images, path, program):
+    assert images["mainstay"].run(path, "--version").stdout == images["mainstay"].run(program, "--version").stdout
+
+
+def test_node_problem_detectors_files_are_where_its_image_has_them(images):
+    """Those that name programs, scripts and files beside them name what is there."""
+    root = images["mainstay"].root
+    shipped = [p.relative_to(ROOT / "rules/npd") for p in (ROOT / "rules/npd").rglob("*") if p.is_file()]
+    for path in shipped:
+        assert (root / "config" / path).read_bytes() == (ROOT / "rules/npd" / path).read_bytes()
+    for script in (root / "config/plugin").iterdir():
+        assert script.stat().st_mode & 0o555 == 0o555, script
+    named = [(path, rule["path"]) for path in shipped if path.suffix == ".json"
+             for rule in json.loads((root / "config" / path).read_text()).get("rules", []) if "path" in rule]
+    assert named
+    for path, program in named:
+        assert os.path.lexists(root / pathlib.PurePath("/", program).relative_to("/")), (path, program)
+
+
+def test_the_agent_reads_every_kind_of_config_file_of_the_image(images):
+    done = images["mainstay"].run(
+        "mainstay-agent", "--rule-packs=shipped", "--probes=all", "--config.system-log-monitor=/config/kernel-monitor.json,"
+        "/config/systemd-monitor.json,/config/disk-log-message-filelog.json", "--config.custom-plugin-monitor="
+        "/config/health-checker-kubelet.json,/config/kernel-monitor-counter.json,/config/network-problem-monitor.json",
+        "--config.system-stats-monitor=/config/system-stats-monitor.json", "--kubeconfig=/none", "--boot-id-path=/etc/passwd")
+    assert done.stderr.splitlines()[-1] == "mainstay-agent: reading the kubeconfig: reading /none: No such file or directory"
 
 
 @pytest.mark.parametrize("name", MOST_MEGABYTES)

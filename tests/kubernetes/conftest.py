@@ -96,7 +96,8 @@ def mainstay(plane, room):
         "policies": {"watch": None},
         "agent": {
             "kernelLog": {"hostPath": str(room.logs), "hostPathType": "Directory", "path": f"{room.logs}/$(NODE_NAME)"},
-            "rules": {"files": [], "inline": {"neuron.json": json.dumps(rules())}},
+            "rulePacks": {"use": []},
+            "monitors": {"log": {"inline": {"neuron.json": json.dumps(rules())}}},
             "extraArgs": ["--k8s-exporter-heartbeat-period=5s"],
         },
         # The lease of a sleeper ends well before the kubelet takes it for dead.

@@ -64,8 +64,9 @@ def helm(plane, node):
     values = plane.folder / "trial-values.json"
     values.write_text(json.dumps({
         "image": {"tag": "test", "pullPolicy": "Never"},
-        "agent": {"privileged": False, "kernelLog": {"hostPath": str(logs), "hostPathType": "Directory",
-                                                     "path": f"{logs}/$(NODE_NAME)"}},
+        "agent": {"privileged": False,
+                  "monitors": {"log": {"files": ["/usr/share/mainstay/rules/neuron/kernel-monitor.json"]}},
+                  "kernelLog": {"hostPath": str(logs), "hostPathType": "Directory", "path": f"{logs}/$(NODE_NAME)"}},
         # A failing uninstall is to be seen soon.
         "releaseOnUninstall": {"deadlineSeconds": 15},
     }))
