@@ -129,6 +129,7 @@ void NodePublisher::publish(TimePoint now, NodeState& state) {
   if (const std::string uid = findString(*node, "metadata", "uid"); !uid.empty()) {
     uid_ = uid;
   }
+  state.onPublished();
   failures_ = 0;
   retryAt_ = now;
   lastPatch_ = now;

@@ -1,5 +1,6 @@
 // The part of NodeState that takes over, after a restart of the agent, what the Node says.
 #include <algorithm>
+#include <set>
 
 #include "agent/node_state.h"
 #include "api/managed_fields.h"
@@ -52,8 +53,26 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
       restoreCondition(held, *old, *findings, now);
     }
   }
+  abandonUndeclared(object, node, now);
   ++revision_;
   return {};
+}
+
+void NodeState::abandonUndeclared(const Json& object, const api::Node& node, TimePoint now) {
+  std::string types;
+  for (const auto& [type, managers] : api::conditionManagers(object)) {
+    if (managers == std::set<std::string>{api::kAgentManager} && node.condition(type) && !find(type)) {
+      abandoned_.push_back(type);
+      types += (types.empty() ? "" : ", ") + type;
+    }
+  }
+  if (!types.empty()) {
+    addEvent({kAgentSource, false, "ConditionRemoved",
+              "taken off the node, with their findings: " + types +
+                  ". An earlier run of this agent wrote them, and no rule or check of its present "
+                  "configuration does",
+              "", now});
+  }
 }
 
 void NodeState::markOwners(const Json& node) {
