@@ -357,7 +357,7 @@ Result<Descriptor> Capture::State::Stream::open() {
 }
 
 // What is in the pipe; a child that writes faster than we read must not keep us from its deadline.
-void Capture::State::Stream::take(std::size_t limit) {
+void Capture::State::Stream::take(std::size_t most) {
   constexpr int kMostReads = 64;  // more than a pipe holds
   char buffer[16384];
   for (int i = 0; pipe && i < kMostReads; ++i) {
@@ -373,7 +373,7 @@ void Capture::State::Stream::take(std::size_t limit) {
       handOn(piece);
       continue;
     }
-    const std::size_t room = std::min(limit - text.size(), piece.size());
+    const std::size_t room = std::min(most - text.size(), piece.size());
     text.append(piece.substr(0, room));
     truncated = truncated || room < piece.size();
   }
