@@ -130,6 +130,7 @@ void NodePublisher::publish(TimePoint now, NodeState& state) {
     uid_ = uid;
   }
   state.noteCordon(*node);
+  state.onPublished();
   failures_ = 0;
   retryAt_ = now;
   lastPatch_ = now;

@@ -64,6 +64,19 @@ TEST_F(NodePublisherTest, ReadsTheNodeAndThenPublishesEverything) {
   EXPECT_EQ(wake, kBegin + 20s) << "the connection is kept warm";
 }
 
+TEST_F(NodePublisherTest, AConditionOfARemovedRuleGoesWithTheFirstPatch) {
+  mergePatch(api.node, *parseJson(R"({
+      "metadata": {"managedFields": [{"manager": "mainstay-agent", "fieldsV1": {"f:status": {"f:conditions":
+          {"k:{\"type\":\"Gone\"}": {}}}}}]},
+      "status": {"conditions": [{"type": "Gone", "status": "True"}]}})"));
+  api.failNext("PATCH", Error(Code::kUnavailable, "no"));
+  run(run(kBegin));
+  EXPECT_TRUE(api.condition("Gone").is_null());
+  EXPECT_EQ(toText(api.patches.at(0)).find("\"type\":\"Gone\"") != std::string::npos, true);
+  run(kBegin + 10min);
+  EXPECT_EQ(toText(api.patches.at(1)).find("Gone"), std::string::npos);
+}
+
 TEST_F(NodePublisherTest, NothingIsPublishedBeforeTheNodeIsKnown) {
   api.failNext("GET", Error(Code::kUnavailable, "no"), 3);
   TimePoint now = run(kBegin);

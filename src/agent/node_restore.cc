@@ -1,5 +1,6 @@
 // The part of NodeState that takes over, after a restart of the agent, what the Node says.
 #include <algorithm>
+#include <set>
 
 #include "agent/node_state.h"
 #include "api/managed_fields.h"
@@ -54,6 +55,7 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
   }
   noteCordon(object);
   restored_ = true;
+  abandonUndeclared(object, node, now);
   ++revision_;
   return {};
 }
@@ -62,6 +64,23 @@ void NodeState::noteCordon(const Json& node) {
   const Json* unschedulable = mainstay::find(node, "spec", "unschedulable");
   const bool ours = findString(node, "metadata", "annotations", api::kCordonedAnnotation) == "true";
   cordoned_ = unschedulable && unschedulable->is_bool() && unschedulable->get_bool() && !ours;
+}
+
+void NodeState::abandonUndeclared(const Json& object, const api::Node& node, TimePoint now) {
+  std::string types;
+  for (const auto& [type, managers] : api::conditionManagers(object)) {
+    if (managers == std::set<std::string>{api::kAgentManager} && node.condition(type) && !find(type)) {
+      abandoned_.push_back(type);
+      types += (types.empty() ? "" : ", ") + type;
+    }
+  }
+  if (!types.empty()) {
+    addEvent({kAgentSource, false, "ConditionRemoved",
+              "taken off the node, with their findings: " + types +
+                  ". An earlier run of this agent wrote them, and no rule or check of its present "
+                  "configuration does",
+              "", now});
+  }
 }
 
 void NodeState::markOwners(const Json& node) {

@@ -257,10 +257,17 @@ Json NodeState::patch(TimePoint now) const {
       }
     }
   }
+  for (const std::string& type : abandoned_) {
+    conditions.push_back(JsonObject{{"$patch", "delete"}, {"type", type}});
+  }
   const Json annotation = findings.empty() ? Json(nullptr) : Json(fault::encodeFindings(std::move(findings)));
   return JsonObject{
       {"metadata", JsonObject{{"annotations", JsonObject{{api::kFindingsAnnotation, annotation}}}}},
       {"status", JsonObject{{"conditions", std::move(conditions)}}}};
+}
+
+void NodeState::onPublished() {
+  abandoned_.clear();
 }
 
 std::vector<api::Condition> NodeState::conditions() const {

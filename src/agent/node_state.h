@@ -63,7 +63,8 @@ class NodeState {
 
   // Takes over, after a restart, what the Node says: conditions that are still in evidence stay True. The
   // others are cleared with an Event. Types that another field manager owns are left alone from now on,
-  // unless `takeConditions`.
+  // unless `takeConditions`. Types that only our field manager has written and that nobody of this run declares are
+  // those of rules that are gone: they are taken off the Node, with an Event.
   Result<> restore(const Json& node, bool takeConditions, TimePoint now);
   // Leaves alone, from now on and with an Event, the types that another field manager owns in this Node.
   void markOwners(const Json& node);
@@ -76,6 +77,8 @@ class NodeState {
 
   // What to send: the strategic merge patch of nodes/NAME/status, with all conditions and the findings.
   Json patch(TimePoint now) const;
+  // The patch has been written: what it takes off the Node once is not taken off again, should another writer add it.
+  void onPublished();
   // Rises when something should be published at once / when it can wait (a finding was seen again).
   std::uint64_t revision() const { return revision_; }
   std::uint64_t refreshes() const { return refreshes_; }
@@ -133,6 +136,7 @@ class NodeState {
   // Restoring (node_restore.cc).
   void restoreCondition(Held& held, const api::Condition& old, const std::vector<fault::Finding>& findings,
                         TimePoint now);
+  void abandonUndeclared(const Json& object, const api::Node& node, TimePoint now);
   void adopt(Held& held, const api::Condition& old);
   void adoptFinding(const fault::Finding& finding, const std::string& message);
   bool isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const;
@@ -145,8 +149,9 @@ class NodeState {
   const Machine machine_;
   bool restored_ = false;
   bool cordoned_ = false;
-  std::string instance_;              // known once restored
-  std::map<std::string, Seen> seen_;  // findings by id, at most kMaxFindings
+  std::vector<std::string> abandoned_;  // types to be taken off the Node
+  std::string instance_;                // known once restored
+  std::map<std::string, Seen> seen_;    // findings by id, at most kMaxFindings
   std::deque<NodeEvent> events_;
   std::vector<MetricStep> metrics_;
   std::uint64_t revision_ = 1;

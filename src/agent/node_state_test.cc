@@ -494,6 +494,40 @@ TEST(ConditionOwnersTest, ReadsManagedFields) {
   EXPECT_EQ(owners, (std::map<std::string, std::string>{{"NeuronHealth", "node-problem-detector"}}));
 }
 
+// Of which conditions a patch takes off, and which it writes.
+std::vector<std::string> takenOff(const Json& patch) {
+  std::vector<std::string> types;
+  for (const Json& condition : find(patch, "status", "conditions")->get_array()) {
+    if (findString(condition, "$patch") == "delete") {
+      types.push_back(findString(condition, "type"));
+    }
+  }
+  return types;
+}
+
+TEST(NodeRestoreTest, WhatOnlyWeHaveWrittenAndNobodyDeclaresAnyMoreIsTakenOffOnce) {
+  NodeState before({{"old", "Gone", "None", "fine"}, {"old", "Shared", "None", "fine"}}, {}, {}, kStart);
+  before.report(permanent("Gone", "Bad", kStart));
+  Json node = nodeAfter(before);
+  node.get_object()["metadata"].get_object()["managedFields"] =
+      JsonArray{ownedBy("mainstay-agent", "Gone"),
+                ownedBy("mainstay-agent", "Shared"),
+                ownedBy("another", "Shared"),
+                ownedBy("kubelet", "Ready"),
+                ownedBy("mainstay-agent", "TakenOffByHand"),
+                ownedBy("mainstay-agent", "NeuronHealth")};
+  NodeState state = freshState();
+  ASSERT_TRUE(state.restore(node, false, kStart));
+  EXPECT_EQ(takenOff(state.patch(kStart)), std::vector<std::string>{"Gone"});
+  EXPECT_TRUE(publishedFindings(state).empty());
+  const auto events = state.takeEvents();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].reason, "ConditionRemoved");
+  EXPECT_NE(events[0].message.find("findings: Gone. "), std::string::npos) << events[0].message;
+  state.onPublished();
+  EXPECT_TRUE(takenOff(state.patch(kStart)).empty()) << "another writer may have added it since";
+}
+
 TEST(NodeRestoreTest, AConditionOfAnotherManagerIsLeftAlone) {
   Json node = nodeWith({permanent("NeuronHealth", "Dma", kStart)});
   node.get_object()["metadata"].get_object()["managedFields"] =

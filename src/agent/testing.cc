@@ -174,7 +174,11 @@ void FakeNodeApi::applyPatch(const Json& patch) {
     const auto same = std::find_if(conditions.begin(), conditions.end(), [&](const Json& old) {
       return findString(old, "type") == findString(changed, "type");
     });
-    if (same == conditions.end()) {
+    if (findString(changed, "$patch") == "delete") {
+      if (same != conditions.end()) {
+        conditions.erase(same);
+      }
+    } else if (same == conditions.end()) {
       conditions.push_back(changed);
     } else {
       *same = changed;

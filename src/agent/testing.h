@@ -70,7 +70,7 @@ class FakeJournal {
   int opened_ = 0;
 };
 
-// Serves GET and PATCH .../status of one node, POST of Events, and /version. Conditions merge by type.
+// Serves GET and PATCH .../status of one node, and POST of Events. Conditions merge by type, or go by "$patch": "delete".
 class FakeNodeApi final : public kube::Api {
  public:
   explicit FakeNodeApi(const std::string& nodeName);

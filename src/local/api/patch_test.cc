@@ -69,6 +69,11 @@ TEST(StrategicMergeTest, ObeysPatchDirectives) {
           R"({"containers":[{"name":"a"},{"name":"b"}]})",
           R"({"containers":[{"name":"a","$patch":"delete"}],"$setElementOrder/containers":[{"name":"b"}]})"),
       parsed(R"({"containers":[{"name":"b"}]})"));
+  EXPECT_EQ(
+      strategic(
+          R"({"conditions":[{"type":"A"},{"type":"B"}]})",
+          R"({"conditions":[{"type":"C"},{"type":"A","$patch":"delete"},{"$patch":"delete","type":"D"}]})"),
+      parsed(R"({"conditions":[{"type":"B"},{"type":"C"}]})"));
   EXPECT_EQ(strategic(R"({"containers":[{"name":"a"},{"name":"b"}]})",
                       R"({"containers":[{"$patch":"replace"},{"name":"c"}]})"),
             parsed(R"({"containers":[{"name":"c"}]})"));
