@@ -42,6 +42,9 @@ elseif(MAINSTAY_SANITIZE STREQUAL "thread")
 elseif(CMAKE_BUILD_TYPE MATCHES "Rel")
   target_compile_options(mainstay_flags INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
   target_link_options(mainstay_flags INTERFACE -Wl,-z,relro,-z,now -Wl,--as-needed)
+  # A unity build joins files into large objects, of which a small program such as log-counter needs a few functions.
+  target_compile_options(mainstay_flags INTERFACE -ffunction-sections -fdata-sections)
+  target_link_options(mainstay_flags INTERFACE -Wl,--gc-sections)
 endif()
 
 if(MAINSTAY_FUZZERS)
