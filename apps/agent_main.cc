@@ -1,4 +1,4 @@
-// mainstay-agent: finds faults in a node's kernel log and tells Kubernetes.
+// mainstay-agent: finds faults of a node, in its logs and devices, and tells Kubernetes.
 #include <iostream>
 #include <optional>
 
@@ -77,7 +77,7 @@ Result<> runAgent(const agent::Options& options) {
 int main(int argc, char** argv) {
   using namespace mainstay;
   agent::Options options;
-  Flags flags("mainstay-agent", "Finds faults in a node's kernel log and tells Kubernetes.");
+  Flags flags("mainstay-agent", "Finds faults of a node, in its logs and devices, and tells Kubernetes.");
   agent::addFlags(flags, options);
   if (const auto code = flags.parse(argc, argv)) {
     return *code;
