@@ -214,7 +214,7 @@ void pluginConfig(std::string_view input) {
 
 void pluginOutput(std::string_view input) {
   for (const bool timedOut : {false, true}) {
-    for (const std::size_t limit : {0, 7, 80, 100000}) {
+    for (const std::size_t limit : {0u, 7u, 80u, 100000u}) {
       agent::PluginRule rule;
       rule.path = "/check";
       const std::string message =
