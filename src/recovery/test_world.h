@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,8 @@
 
 namespace mainstay::recovery {
 
-// One Auto Scaling group. Unhealthy instances end after `endDelay`; the world launches others.
+// One Auto Scaling group. Unhealthy instances end after `endDelay`; the world launches others. Marks may come from
+// several threads.
 class FakeCloud final : public cloud::Provider {
  public:
   std::map<std::string, cloud::Instance> instances;  // by providerID
@@ -57,6 +59,7 @@ class FakeCloud final : public cloud::Provider {
     return found;
   }
   Result<> markUnhealthy(const std::string& providerId, const std::string&) override {
+    const std::lock_guard lock(mutex_);
     if (refusal) {
       return fail(*refusal);
     }
@@ -78,6 +81,9 @@ class FakeCloud final : public cloud::Provider {
     at->second.healthy = true;
     return {};
   }
+
+ private:
+  std::mutex mutex_;
 };
 
 class World {
