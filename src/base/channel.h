@@ -45,24 +45,6 @@ class Channel {
     return true;
   }
 
-  // All of them in their order, under one lock as long as there is room. False when closed or stopped: the rest is lost.
-  bool pushAll(std::vector<T> values, std::stop_token stop) {
-    for (auto next = values.begin(); next != values.end();) {
-      {
-        std::unique_lock lock(mutex_);
-        const bool ready = changed_.wait(lock, stop, [&] { return closed_ || queue_.size() < capacity_; });
-        if (!ready || closed_) {
-          return false;
-        }
-        for (; next != values.end() && queue_.size() < capacity_; ++next) {
-          queue_.push_back(std::move(*next));
-        }
-      }
-      changed_.notify_all();
-    }
-    return true;
-  }
-
   // Waits for a value; nullopt when stopped, or closed and empty.
   std::optional<T> pop(std::stop_token stop) {
     std::unique_lock lock(mutex_);
