@@ -11,7 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from agents import ROOT, node_versions, quantile  # finds tests/kubernetes, too
+from agents import ROOT, cpu_seconds, node_versions, quantile  # finds tests/kubernetes, too
 from control_plane import BIN, PARTS, SERVER, Api, ControlPlane, eventually
 
 HEALTH = "sagemaker.amazonaws.com/node-health-status"
@@ -73,11 +73,6 @@ def break_node(api, name):
         {"type": "NeuronHealth", "status": "True", "reason": "NeuronHasError_DMA_ERROR", "message": "bench",
          "lastTransitionTime": now, "lastHeartbeatTime": now}]}}, "application/strategic-merge-patch+json")
     return time.time()
-
-
-def cpu_seconds(process):
-    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / 100
 
 
 def resident(process):

@@ -3,7 +3,6 @@ node-problem-detector with its own rules on the same lines, from a file, in the 
 """
 import argparse
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -11,20 +10,14 @@ import tempfile
 import time
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-BIN = pathlib.Path(os.environ.get("MAINSTAY_BIN", ROOT / "build/release/bin"))
-PARTS = pathlib.Path(os.environ.get("MAINSTAY_PARTS", ROOT / "build/parts"))
+from agents import BIN, PARTS, ROOT, cpu_seconds
+
 PORT = 20657
 LAST = "mainstay-bench the last line"
 
 
 def ours(lines):
     return json.loads(subprocess.run([BIN / "mainstay-match", lines], check=True, capture_output=True, text=True).stdout)
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def config(log):
@@ -63,7 +56,7 @@ def npd(lines, count, folder):
             except OSError:
                 continue
             if re.search(r'problem_counter\{reason="Last"\} [1-9]', metrics):
-                return rules, count / cpu_seconds(process.pid)
+                return rules, count / cpu_seconds(process)
     finally:
         process.kill()
         process.wait()
