@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "agent/proc_text.h"
 #include "base/text.h"
 #include "fault/text.h"
 
@@ -114,9 +115,7 @@ std::optional<std::uint64_t> parseNumber(std::string_view text) {
 }
 
 std::optional<std::uint64_t> numberAfter(std::string_view text, std::string_view name) {
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  for (std::string_view line : linesOf(text)) {
     if (!line.starts_with(name)) {
       continue;
     }

@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 
+#include "agent/mount_info.h"
 #include "agent/probes/counters.h"
+#include "agent/proc_text.h"
 #include "base/text.h"
 
 namespace mainstay::agent::probes {
@@ -147,29 +149,6 @@ bool hasOption(std::string_view options, std::string_view wanted) {
   return false;
 }
 
-std::string unescape(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view digits = text.substr(i + 1, 3);
-    const bool escape = text[i] == '\\' && digits.size() == 3 &&
-                        std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '7'; });
-    plain += escape ? static_cast<char>((digits[0] - '0') * 64 + (digits[1] - '0') * 8 + digits[2] - '0')
-                    : text[i];
-    i += escape ? 3 : 0;
-  }
-  return sanitizeUtf8(plain);
-}
-
-std::vector<std::string_view> wordsOf(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!line.empty()) {
-    const std::string_view word = line.substr(0, line.find(' '));
-    line.remove_prefix(std::min(line.size(), word.size() + 1));
-    words.push_back(word);
-  }
-  return words;
-}
-
 double percent(double part, std::uint64_t all) {
   return all == 0 ? 0 : 100 * part / static_cast<double>(all);
 }
@@ -279,10 +258,7 @@ class StorageProbe final : public Probe {
       return {};
     }
     std::vector<Mount> found;
-    std::string_view rest = *table;
-    while (!rest.empty()) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    for (const std::string_view line : linesOf(*table)) {
       auto mount = parseMount(line);
       const bool ofHost = mount && (mount->point + "/").starts_with(prefix + "/");
       if (ofHost && std::ranges::count(kWritable, mount->type) > 0) {
@@ -367,14 +343,12 @@ class StorageProbe final : public Probe {
 
 }  // namespace
 
-std::optional<Mount> parseMount(std::string_view line) {
-  const auto words = wordsOf(line);
-  const auto dash = std::ranges::find(words, "-");
-  if (dash - words.begin() < 6 || words.end() - dash < 4) {
+std::optional<Mount> parseMount(std::string_view text) {
+  auto line = parseMountLine(text);
+  if (!line) {
     return std::nullopt;
   }
-  return Mount{std::string(words[2]), unescape(words[4]), std::string(words[5]), std::string(dash[1]),
-               std::string(dash[3])};
+  return Mount{line->number, sanitizeUtf8(line->point), line->options, line->type, line->superOptions};
 }
 
 std::optional<NvmeHealth> parseNvmeHealth(std::string_view page) {

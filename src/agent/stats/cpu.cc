@@ -1,7 +1,7 @@
 #include <array>
 
+#include "agent/proc_text.h"
 #include "agent/stats/collectors.h"
-#include "agent/stats/proc_text.h"
 
 namespace mainstay::agent::stats {
 namespace {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "agent/stats/proc_text.h"
+#include "agent/mount_info.h"
+#include "agent/proc_text.h"
 #include "base/text.h"
 #include "fault/text.h"
 
@@ -14,22 +15,6 @@ constexpr double kSector = 512;              // bytes, whatever the disk's own
 constexpr std::size_t kDiskStatsWords = 14;  // newer kernels have more
 constexpr std::string_view kRamMajor = "1:";
 constexpr std::string_view kLoopMajor = "7:";
-
-// "\040" is a blank.
-std::string withoutEscapes(std::string_view text) {
-  std::string plain;
-  const auto isOctal = [](char c) { return c >= '0' && c <= '7'; };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view digits = text.substr(std::min(i + 1, text.size()), 3);
-    if (text[i] == '\\' && digits.size() == 3 && std::ranges::all_of(digits, isOctal)) {
-      plain += static_cast<char>((digits[0] - '0') * 64 + (digits[1] - '0') * 8 + (digits[2] - '0'));
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
 
 std::set<std::string_view> diskFilesystems(std::string_view filesystems) {
   std::set<std::string_view> kinds{"zfs"};  // says nodev, as it keeps its disks to itself
@@ -49,21 +34,7 @@ std::string deviceName(std::string_view number, std::string_view path, const Dis
   if (same != disks.end()) {
     return same->first;
   }
-  return sanitizeUtf8(withoutEscapes(path.starts_with("/dev/") ? path.substr(5) : path));
-}
-
-// "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard": number, root, mount point and options;
-// after the dash kind and device.
-struct MountLine {
-  std::string_view number, root, mountPoint, options, fsType, path;
-};
-std::optional<MountLine> readMountLine(std::string_view line) {
-  const auto words = wordsOf(line);
-  const auto dash = std::ranges::find(words, "-");
-  if (dash - words.begin() < 6 || words.end() - dash < 3) {
-    return std::nullopt;
-  }
-  return MountLine{words[2], words[3], words[4], words[5], dash[1], dash[2]};
+  return sanitizeUtf8(path.starts_with("/dev/") ? path.substr(5) : path);
 }
 
 void addDirection(Samples& samples, const std::string& disk, const char* direction, double count,
@@ -113,15 +84,14 @@ std::vector<Mount> parseMounts(std::string_view mountinfo, std::string_view file
   std::set<std::string> seen;
   std::vector<Mount> mounts;
   for (const std::string_view text : linesOf(mountinfo)) {
-    const auto line = readMountLine(text);
-    if (!line || !kinds.contains(line->fsType) || line->path == "none") {
+    const auto line = parseMountLine(text);
+    if (!line || !kinds.contains(line->type) || line->source == "none") {
       continue;
     }
-    std::string device = deviceName(line->number, line->path, disks);
+    std::string device = deviceName(line->number, line->source, disks);
     if (seen.insert(device).second) {
       const char* bind = line->root == "/" ? "" : ",bind";  // a part of the filesystem
-      mounts.push_back({std::move(device), std::string(line->fsType), sanitizeUtf8(line->options) + bind,
-                        withoutEscapes(line->mountPoint)});
+      mounts.push_back({std::move(device), line->type, sanitizeUtf8(line->options) + bind, line->point});
     }
   }
   return mounts;

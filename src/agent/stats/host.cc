@@ -1,8 +1,8 @@
 #include <cmath>
 #include <map>
 
+#include "agent/proc_text.h"
 #include "agent/stats/collectors.h"
-#include "agent/stats/proc_text.h"
 #include "fault/text.h"
 
 namespace mainstay::agent::stats {

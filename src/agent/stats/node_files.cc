@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "agent/proc_text.h"
 #include "agent/stats/collectors.h"
-#include "agent/stats/proc_text.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "fault/text.h"

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <map>
 
+#include "agent/proc_text.h"
 #include "agent/stats/collectors.h"
-#include "agent/stats/proc_text.h"
 #include "fault/json_places.h"
 #include "fault/npd_json.h"
 #include "fault/text.h"

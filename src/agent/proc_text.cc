@@ -1,4 +1,4 @@
-#include "agent/stats/proc_text.h"
+#include "agent/proc_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace mainstay::agent::stats {
+namespace mainstay::agent {
 namespace {
 
 std::vector<std::string_view> piecesOf(std::string_view text, std::string_view separators) {
@@ -44,4 +44,4 @@ tl::unexpected<Error> notAsExpected(std::string_view file, std::string_view expe
                                    std::string(cutUtf8(found, 100)) + "\"");
 }
 
-}  // namespace mainstay::agent::stats
+}  // namespace mainstay::agent

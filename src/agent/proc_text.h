@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace mainstay::agent::stats {
+namespace mainstay::agent {
 
 // Without empty ones.
 std::vector<std::string_view> linesOf(std::string_view text);
@@ -19,4 +19,4 @@ std::optional<double> numberOf(std::string_view word);
 // A text that is not what the kernel writes: "stat: expected ..., found "..."".
 tl::unexpected<Error> notAsExpected(std::string_view file, std::string_view expected, std::string_view found);
 
-}  // namespace mainstay::agent::stats
+}  // namespace mainstay::agent
