@@ -14,8 +14,6 @@ namespace {
 constexpr Duration kStampSlack = std::chrono::milliseconds(100);
 constexpr Duration kBootSlack = std::chrono::seconds(2);
 
-constexpr char kAgentSource[] = "mainstay-agent";
-
 }  // namespace
 
 std::map<std::string, std::string> conditionOwners(const Json& node, std::string_view manager) {

@@ -12,12 +12,11 @@ namespace {
 using fault::Outcome;
 using fault::Sighting;
 
-constexpr char kPackSource[] = "mainstay-agent";
 constexpr std::size_t kMaxQuotedLine = 512;
 
 Problem problemOf(const Sighting& sighting) {
   Problem problem;
-  problem.source = kPackSource;
+  problem.source = kAgentSource;
   problem.message = messageOf(sighting, sighting.line);
   problem.time = sighting.last;
   problem.joins = true;
@@ -107,7 +106,7 @@ std::vector<ConditionSpec> PackMonitor::conditions() const {
   std::vector<ConditionSpec> specs;
   for (const fault::Pack& pack : engine_.packs()) {
     for (const fault::ConditionDefault& condition : pack.conditions) {
-      specs.push_back({kPackSource, condition.type, condition.reason, condition.message});
+      specs.push_back({kAgentSource, condition.type, condition.reason, condition.message});
     }
   }
   return specs;

@@ -9,6 +9,9 @@
 
 namespace mainstay::agent {
 
+// source.component of what no config of node-problem-detector names: our packs, our probes, the agent itself.
+inline constexpr char kAgentSource[] = "mainstay-agent";
+
 // Something that happened, as a monitor reports it.
 struct Problem {
   std::string source;     // source.component of its Events

@@ -3,21 +3,20 @@
 namespace mainstay::agent {
 namespace {
 
-constexpr char kComponent[] = "mainstay-agent";
-
 std::string ruleOf(const std::string& reason) {
-  return std::string(kComponent) + "#" + reason;
+  return std::string(kAgentSource) + "#" + reason;
 }
 
 }  // namespace
 
 ConditionSpec monitorDegraded() {
-  return {kComponent, kMonitorDegraded, "MonitorsAreReading", "every monitor reads its source without gaps"};
+  return {kAgentSource, kMonitorDegraded, "MonitorsAreReading",
+          "every monitor reads its source without gaps"};
 }
 
 Problem degraded(const std::string& reason, const std::string& device, std::string message, TimePoint now) {
   Problem problem;
-  problem.source = kComponent;
+  problem.source = kAgentSource;
   problem.condition = kMonitorDegraded;
   problem.reason = reason;
   problem.line = message;

@@ -11,8 +11,6 @@
 namespace mainstay::agent::probes {
 namespace {
 
-constexpr char kAgentComponent[] = "mainstay-agent";
-
 struct Neutral {
   const char* type;
   const char* reason;
@@ -45,7 +43,7 @@ ConditionSpec neutralCondition(std::string_view type) {
   const auto at =
       std::ranges::find_if(kNeutral, [&](const Neutral& neutral) { return neutral.type == type; });
   return at == kNeutral.end() ? ConditionSpec{}
-                              : ConditionSpec{kAgentComponent, at->type, at->reason, at->message};
+                              : ConditionSpec{kAgentSource, at->type, at->reason, at->message};
 }
 
 ProbeMonitor::ProbeMonitor(const ProbeKind& kind, const ProbeSettings& settings, const Host& host,
