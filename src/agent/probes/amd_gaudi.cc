@@ -11,9 +11,6 @@ namespace mainstay::agent::probes {
 namespace {
 
 using namespace std::chrono_literals;
-using fault::ClearOn;
-using fault::RepairAction;
-using fault::Severity;
 
 constexpr char kAmdUncorrectable[] = "AmdUncorrectableErrors";
 constexpr char kAmdCorrectable[] = "AmdCorrectableErrors";

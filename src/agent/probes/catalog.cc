@@ -111,18 +111,18 @@ std::string patienceText(const Patience& patience) {
 
 std::string clearText(const Check& check) {
   switch (check.clearOn) {
-    case fault::ClearOn::kInstance:
+    case ClearOn::kInstance:
       return "a new instance";
-    case fault::ClearOn::kBoot:
+    case ClearOn::kBoot:
       return "seen to be well, or a boot";
-    case fault::ClearOn::kEvidence:
+    case ClearOn::kEvidence:
       break;
   }
   return check.patience.quiet > Duration{} ? "unseen for " + humanDuration(check.patience.quiet) : "unseen";
 }
 
 std::string rowOf(const Check& check) {
-  const bool fatal = check.severity == fault::Severity::kFatal;
+  const bool fatal = check.severity == Severity::kFatal;
   const std::string effect =
       fatal ? std::string(check.condition) + ", " + std::string(fault::actionName(check.action)) : "Event";
   return std::string("| `") + check.reason + "` | " + check.meaning + " | " + limitText(check.limit) + " | " +

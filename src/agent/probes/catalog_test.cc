@@ -23,7 +23,7 @@ TEST(CatalogTest, EveryCheckIsWhole) {
       EXPECT_STRNE(check.source, "") << check.reason;
       EXPECT_STRNE(check.date, "") << check.reason;
       EXPECT_GE(check.patience.looks, 1) << check.reason;
-      EXPECT_TRUE(check.severity == fault::Severity::kFatal || check.action == fault::RepairAction::kNone)
+      EXPECT_TRUE(check.severity == Severity::kFatal || check.action == RepairAction::kNone)
           << check.reason << " warns and proposes an action";
     }
     EXPECT_LE(kind->interval, kind->deadline * 4) << kind->name;

@@ -8,9 +8,6 @@ namespace mainstay::agent::probes {
 namespace {
 
 using namespace std::chrono_literals;
-using fault::ClearOn;
-using fault::RepairAction;
-using fault::Severity;
 
 constexpr char kOops[] = "KernelOops";
 constexpr char kBadPage[] = "KernelBadPage";

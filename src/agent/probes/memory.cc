@@ -9,9 +9,6 @@ namespace mainstay::agent::probes {
 namespace {
 
 using namespace std::chrono_literals;
-using fault::ClearOn;
-using fault::RepairAction;
-using fault::Severity;
 
 constexpr char kUncorrectable[] = "MemoryUncorrectableErrors";
 constexpr char kCorrectable[] = "MemoryCorrectableErrors";

@@ -39,7 +39,7 @@ TEST_F(NeuronProbeTest, UncorrectableErrorsOfADevice) {
       .put(std::string(kDevice0) + "stats/hardware/sram_ecc_uncorrected", "2");
   EXPECT_THAT(bench.look(), ElementsAre("NeuronHbmUncorrectableErrors 0", "NeuronSramUncorrectableErrors 0"));
   EXPECT_EQ(bench.message("NeuronSramUncorrectableErrors"), "Neuron device 0: sram_ecc_uncorrected is 2");
-  EXPECT_EQ(neuronProbe().find("NeuronHbmUncorrectableErrors")->clearOn, fault::ClearOn::kInstance);
+  EXPECT_EQ(neuronProbe().find("NeuronHbmUncorrectableErrors")->clearOn, ClearOn::kInstance);
 }
 
 TEST_F(NeuronProbeTest, PartsThatTheDriverNamesAndManyCorrectedErrors) {

@@ -12,9 +12,6 @@ namespace mainstay::agent::probes {
 namespace {
 
 using namespace std::chrono_literals;
-using fault::ClearOn;
-using fault::RepairAction;
-using fault::Severity;
 
 constexpr char kGpuMissing[] = "GpuMissing";
 constexpr char kGpuUnclaimed[] = "GpuWithoutDriver";

@@ -10,9 +10,6 @@ namespace mainstay::agent::probes {
 namespace {
 
 using namespace std::chrono_literals;
-using fault::ClearOn;
-using fault::RepairAction;
-using fault::Severity;
 
 constexpr char kFatalErrors[] = "PcieFatalErrors";
 constexpr char kNonFatalErrors[] = "PcieNonFatalErrors";

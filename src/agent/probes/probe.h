@@ -16,6 +16,11 @@
 
 namespace mainstay::agent::probes {
 
+// The words of which checks are made.
+using fault::ClearOn;
+using fault::RepairAction;
+using fault::Severity;
+
 // More than `count`, for what is measured; of what is counted, more than that many within `per`, or in one
 // look.
 struct Limit {
@@ -33,13 +38,13 @@ struct Patience {
 struct Check {
   const char* reason;
   // kFatal: makes `condition` True while it lasts. kWarning: an Event when it begins and when it is over.
-  fault::Severity severity;
+  Severity severity;
   const char* condition;
   const char* faultClass;
-  fault::RepairAction action;
+  RepairAction action;
   // What takes it back. kEvidence: it is not seen any more. kBoot: only a look that says fine(), for what a
   // probe cannot see anew after a restart of the agent. kInstance: no look.
-  fault::ClearOn clearOn;
+  ClearOn clearOn;
   Limit limit;
   Patience patience;
   const char* meaning;  // for people: what was found

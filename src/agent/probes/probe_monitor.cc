@@ -31,7 +31,7 @@ constexpr std::array kNeutral = {
 };
 
 bool makesCondition(const Check& check) {
-  return check.severity == fault::Severity::kFatal;
+  return check.severity == Severity::kFatal;
 }
 
 }  // namespace
@@ -75,8 +75,8 @@ std::vector<ReasonSpec> ProbeMonitor::reasons() const {
   for (const Check& check : kind_.checks) {
     specs.push_back({makesCondition(check) ? check.condition : "", check.reason, check.clearOn, true});
   }
-  specs.push_back({kMonitorDegraded, blindReason(), fault::ClearOn::kEvidence, true});
-  specs.push_back({kMonitorDegraded, hungReason(), fault::ClearOn::kEvidence, true});
+  specs.push_back({kMonitorDegraded, blindReason(), ClearOn::kEvidence, true});
+  specs.push_back({kMonitorDegraded, hungReason(), ClearOn::kEvidence, true});
   return specs;
 }
 

@@ -18,22 +18,22 @@ using ::testing::HasSubstr;
 
 constexpr std::array kMonitorChecks = {
     Check{"GpuSick",
-          fault::Severity::kFatal,
+          Severity::kFatal,
           "GPUFault",
           "gpu",
-          fault::RepairAction::kReset,
-          fault::ClearOn::kEvidence,
+          RepairAction::kReset,
+          ClearOn::kEvidence,
           {},
           {1, 0s, 0s},
           "sick",
           "",
           ""},
     Check{"GpuWarm",
-          fault::Severity::kWarning,
+          Severity::kWarning,
           "GPUFault",
           "gpu",
-          fault::RepairAction::kNone,
-          fault::ClearOn::kEvidence,
+          RepairAction::kNone,
+          ClearOn::kEvidence,
           {},
           {1, 0s, 0s},
           "warm",
@@ -119,7 +119,7 @@ TEST_F(ProbeMonitorTest, AFatalFindingIsAConditionAndAWarningAnEvent) {
   EXPECT_EQ(condition("GPUFault").reason, "GpuSick");
   ASSERT_EQ(state.findings().size(), 1u);
   EXPECT_EQ(state.findings()[0].id, "probe/test#GpuSick@0");
-  EXPECT_EQ(state.findings()[0].action, fault::RepairAction::kReset);
+  EXPECT_EQ(state.findings()[0].action, RepairAction::kReset);
   EXPECT_THAT(events(), ::testing::ElementsAre(HasSubstr("W GpuSick: Node condition GPUFault is now: True"),
                                                "W GpuWarm: GpuWarm of 0"));
   EXPECT_THAT(metrics.text(),

@@ -14,9 +14,6 @@ namespace mainstay::agent::probes {
 namespace {
 
 using namespace std::chrono_literals;
-using fault::ClearOn;
-using fault::RepairAction;
-using fault::Severity;
 
 constexpr char kDriveDead[] = "NvmeControllerDead";
 constexpr char kDriveFailing[] = "NvmeCriticalWarning";

@@ -54,8 +54,8 @@ void Tracker::endUnseen(const Look& look, TimePoint now, std::vector<Change>& ch
     const Check* check = kind_.find(key.first);
     const bool unseen = seen.last < now;
     const bool quiet = unseen && now - seen.last >= settings_.checks.find(key.first)->second.patience.quiet;
-    const bool evident = check->clearOn == fault::ClearOn::kEvidence ||
-                         (check->clearOn == fault::ClearOn::kBoot && look.isFine.contains(key));
+    const bool evident = check->clearOn == ClearOn::kEvidence ||
+                         (check->clearOn == ClearOn::kBoot && look.isFine.contains(key));
     if (seen.raised && quiet && evident) {
       changes.push_back({Change::Kind::kOver, check, key.second, seen.message});
     }

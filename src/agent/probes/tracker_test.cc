@@ -8,9 +8,6 @@ namespace mainstay::agent::probes {
 namespace {
 
 using namespace std::chrono_literals;
-using fault::ClearOn;
-using fault::RepairAction;
-using fault::Severity;
 
 constexpr Check trackerCheck(const char* reason, ClearOn clearOn, Patience patience) {
   return {reason, Severity::kFatal, "GPUFault", "gpu", RepairAction::kReset, clearOn, {}, patience, "", "",
