@@ -49,19 +49,11 @@ void warn(const std::string& path, const std::vector<std::string>& warnings) {
   }
 }
 
-Result<fault::LogMonitorConfig> readLogMonitor(const std::string& path, const FileSystem& files) {
+// Any of node-problem-detector's config files: `parse` reads its text.
+template <class Parse>
+auto readConfig(const std::string& path, const FileSystem& files, Parse parse) -> decltype(parse(path)) {
   MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
-  auto config = fault::parseLogMonitorConfig(text, path);
-  if (!config) {
-    return doesNotStart(config.error());
-  }
-  warn(path, config->warnings);
-  return config;
-}
-
-Result<PluginConfig> readPluginMonitor(const std::string& path, const FileSystem& files) {
-  MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
-  auto config = parsePluginConfig(text, path, files);
+  auto config = parse(text);
   if (!config) {
     return doesNotStart(config.error());
   }
@@ -83,16 +75,13 @@ Result<std::unique_ptr<RecordMonitor>> packMonitor(const Options& options, const
 
 Result<std::unique_ptr<Monitor>> statsMonitor(const std::string& path, const Options& options,
                                               const Surroundings& surroundings) {
-  MAINSTAY_ASSIGN(const std::string text, surroundings.files.read(path, kMaxConfigFile));
-  const auto config = stats::parseStatsConfig(text, path);
-  if (!config) {
-    return doesNotStart(config.error());
-  }
-  warn(path, config->warnings);
+  MAINSTAY_ASSIGN(const stats::StatsConfig config,
+                  readConfig(path, surroundings.files,
+                             [&](const std::string& text) { return stats::parseStatsConfig(text, path); }));
   const auto counters =
       options.npdStatsCompatibility ? stats::Counters::kAsNodeProblemDetector : stats::Counters::kTrue;
-  auto monitor = stats::StatsMonitor::create(*config, counters, surroundings.files, surroundings.metrics,
-                                             stats::UsageWatch(config->usageTimeout));
+  auto monitor = stats::StatsMonitor::create(config, counters, surroundings.files, surroundings.metrics,
+                                             stats::UsageWatch(config.usageTimeout));
   if (!monitor) {
     return doesNotStart(monitor.error());
   }
@@ -107,7 +96,10 @@ Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& op
   std::vector<fault::LogMonitorConfig> logMonitors;
   for (const std::string& path : paths.once(options.systemLogMonitors.empty() ? options.oldSystemLogMonitors
                                                                               : options.systemLogMonitors)) {
-    MAINSTAY_ASSIGN(fault::LogMonitorConfig config, readLogMonitor(path, surroundings.files));
+    MAINSTAY_ASSIGN(fault::LogMonitorConfig config,
+                    readConfig(path, surroundings.files, [&](const std::string& text) {
+                      return fault::parseLogMonitorConfig(text, path);
+                    }));
     logMonitors.push_back(std::move(config));
   }
   std::vector<std::unique_ptr<RecordMonitor>> packs;
@@ -124,7 +116,9 @@ Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& op
   const auto& pluginMonitors =
       options.customPluginMonitors.empty() ? options.oldCustomPluginMonitors : options.customPluginMonitors;
   for (const std::string& path : paths.once(pluginMonitors)) {
-    MAINSTAY_ASSIGN(PluginConfig config, readPluginMonitor(path, surroundings.files));
+    MAINSTAY_ASSIGN(PluginConfig config, readConfig(path, surroundings.files, [&](const std::string& text) {
+                      return parsePluginConfig(text, path, surroundings.files);
+                    }));
     monitors.push_back(std::make_unique<PluginMonitor>(std::move(config)));
   }
   MAINSTAY_ASSIGN(auto probes, probes::assembleProbes(options, surroundings));
