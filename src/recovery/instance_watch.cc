@@ -166,11 +166,16 @@ void InstanceWatch::step(const Fleet& fleet, TimePoint now) {
   joined_ = someoneJoined(fleet);
   takeAnswers();
   std::vector<InstanceQuestion> questions;
+  bool moreDue = false;
   for (const auto& [name, incident] : fleet.incidents) {
     const auto policy = fleet.policies.find(incident->policy);
     if (policy == fleet.policies.end() || !fleet.providers.contains(policy->second->provider) ||
-        asked_.contains(name) || !due(*incident, now) || asked_.size() >= kMaxAsked) {
+        asked_.contains(name) || !due(*incident, now)) {
       continue;
+    }
+    if (asked_.size() >= kMaxAsked) {
+      moreDue = true;
+      break;
     }
     asked_.insert(name);
     questions.push_back(
@@ -185,6 +190,10 @@ void InstanceWatch::step(const Fleet& fleet, TimePoint now) {
   std::erase_if(facts_, closed);
   std::erase_if(rhythms_, closed);
   wake_ = kNever;
+  if (asked_.size() >= kMaxAsked) {
+    return;  // their answers are the signal
+  }
+  wake_ = moreDue ? now : kNever;
   for (const auto& [name, rhythm] : rhythms_) {
     if (!asked_.contains(name) && followsInstance(*fleet.incidents.at(name))) {
       wake_ = std::min({wake_, rhythm.next, joined_ ? facts_[name].at + kLeastWait : kNever});
