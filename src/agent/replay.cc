@@ -5,6 +5,7 @@
 
 #include "agent/log_feed.h"
 #include "agent/pack_monitor.h"
+#include "agent/proc_text.h"
 #include "agent/sources/kmsg_reader.h"
 #include "api/names.h"
 
@@ -22,13 +23,10 @@ struct WrittenRecord {
 // Lines that begin with a blank belong to the record before them.
 std::vector<WrittenRecord> splitRecords(std::string_view text) {
   std::vector<WrittenRecord> records;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : linesOf(text)) {
     if (line.starts_with(' ') && !records.empty()) {
       records.back().raw.append("\n").append(line);
-    } else if (!line.empty()) {
+    } else {
       records.push_back({std::string(line), {}});
     }
   }

@@ -1,10 +1,7 @@
 import contextlib
 import json
 import os
-import pathlib
-import shutil
 import subprocess
-import tempfile
 
 import pytest
 
@@ -31,13 +28,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def folder():
-    """Everything the cluster writes; stays, with the logs in it, when KEEP is set."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="mainstay-kubernetes-"))
-    yield folder
-    if os.environ.get("KEEP"):
-        print(f"\nkept: {folder}")
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    with control_plane.session_folder("mainstay-kubernetes-") as folder:
+        yield folder
 
 
 @pytest.hookimpl(hookwrapper=True)

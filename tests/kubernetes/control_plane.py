@@ -8,8 +8,10 @@ import json
 import os
 import pathlib
 import secrets
+import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
@@ -26,6 +28,18 @@ SERVER = f"https://{API_ADDRESS}:443"
 _START_WITHIN = 60
 # An API server that starts, or is busy, may end a connection.
 eventually = functools.partial(support.eventually, every=0.05, also=(OSError,))
+
+
+@contextlib.contextmanager
+def session_folder(prefix):
+    """Everything that a run writes; stays, with the logs in it, when KEEP is set."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=prefix))
+    yield folder
+    if os.environ.get("KEEP"):
+        print(f"\nkept: {folder}")
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 # Only what a test needs to see of a request: who, what, and the answer.
 AUDIT_POLICY = {

@@ -1,8 +1,6 @@
 import os
 import pathlib
-import shutil
 import sys
-import tempfile
 
 import pytest
 
@@ -22,13 +20,8 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def folder():
-    """Everything that is written; stays, with the logs in it, when KEEP is set."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="mainstay-npd-"))
-    yield folder
-    if os.environ.get("KEEP"):
-        print(f"\nkept: {folder}")
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    with control_plane.session_folder("mainstay-npd-") as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")
