@@ -106,11 +106,11 @@ class ProbeMonitorTest : public ::testing::Test {
 
   FakeFileSystem files;
   Metrics metrics;
+  Signal signal;  // outlives the monitor, whose thread raises it
   ProbeMonitor monitor{
       kMonitorKind, kMonitorKind.defaults(), {HostFiles(files), {}, ""}, kMonitorBoot, metrics};
   TimePoint now = kMonitorBoot + 1h;
   NodeState state{monitor.conditions(), monitor.reasons(), {"boot-1", kMonitorBoot}, now};
-  Signal signal;
 };
 
 TEST_F(ProbeMonitorTest, AFatalFindingIsAConditionAndAWarningAnEvent) {

@@ -380,9 +380,9 @@ TEST(PluginMonitorTest, RunsChildrenForReal) {
   config.rules[0].path = folder.path() + "/check.sh";
   std::ofstream(config.rules[0].path) << "#!/bin/sh\necho no clock\nexit 1\n";
   ::chmod(config.rules[0].path.c_str(), 0755);
+  Signal signal;
   PluginMonitor monitor(config);
   NodeState state(monitor.conditions(), monitor.reasons(), {}, kAgentStart);
-  Signal signal;
   const SteadyWallClock clock;
   monitor.start(signal);
   monitor.step(kAgentStart, state);
