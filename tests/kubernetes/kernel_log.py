@@ -1,7 +1,19 @@
-"""A stand-in for one node's /dev/kmsg: the protocol of src/agent/sources/kernel_log.h, which the agent speaks to any socket."""
+"""What one node's agent reads as /dev/kmsg: the machine's own, or a stand-in that speaks the protocol of
+src/agent/sources/kernel_log.h, as the agent does to any socket.
+"""
+import os
 import socket
 import threading
 import time
+
+
+class RealKernelLog:
+    """The machine's own, where another detector may act on what is written."""
+
+    def write(self, text, level=3):
+        assert os.environ.get("MAINSTAY_REAL_KMSG") == "1", "the machine's kernel log is written with MAINSTAY_REAL_KMSG=1 only"
+        with open("/dev/kmsg", "wb", buffering=0) as kmsg:
+            kmsg.write(f"<{level}>{text}\n".encode())  # without its end the kernel waits for more of the line
 
 
 class KernelLog:

@@ -3,18 +3,20 @@ import json
 
 from control_plane import PARTS, SERVER, eventually
 from observe_test import OURS
-from room import REAL, rules
+from room import rules
+
+NODE = "node-a"
 
 
 def our_patches(plane):
     """The condition types in each of our agent's patches of that node."""
     return [[c["type"] for c in e["requestObject"].get("status", {}).get("conditions", [])] for e in plane.audit()
-            if e["verb"] == "patch" and e["objectRef"].get("name") == REAL
+            if e["verb"] == "patch" and e["objectRef"].get("name") == NODE
             and e["user"]["username"] == OURS + "mainstay-agent"]
 
 
 def owners_of_the_condition(plane):
-    node = plane.api.get(f"/api/v1/nodes/{REAL}")
+    node = plane.api.get(f"/api/v1/nodes/{NODE}")
     return {entry["manager"] for entry in node["metadata"]["managedFields"]
             if 'k:{"type":"NeuronHealth"}' in entry["fieldsV1"].get("f:status", {}).get("f:conditions", {})}
 
@@ -24,7 +26,7 @@ def test_the_agent_leaves_a_condition_to_npd(plane, room, mainstay):
     config = plane.folder / "npd.json"
     config.write_text(json.dumps(rules()))
     plane.processes.start(
-        "npd", PARTS / "nodeproblemdetector", f"--config.system-log-monitor={config}", f"--hostname-override={REAL}",
+        "npd", PARTS / "nodeproblemdetector", f"--config.system-log-monitor={config}", f"--hostname-override={NODE}",
         f"--apiserver-override={SERVER}?inClusterConfig=false&auth={plane.kubeconfig}", "--port=0", "--prometheus-port=0",
         "--k8s-exporter-heartbeat-period=2s")
     try:

@@ -5,10 +5,11 @@ import stat
 
 import nodes
 from control_plane import ROOT, eventually
-from kernel_log import KernelLog
+from kernel_log import KernelLog, RealKernelLog
 
 NAMESPACE = "mainstay-system"
-REAL = "node-a"  # its agent reads the kernel log of the machine itself
+# Its agent reads the kernel log of the machine itself: the node that the story breaks, where writing there is allowed.
+REAL = "node-b" if os.environ.get("MAINSTAY_REAL_KMSG") == "1" else "node-a"
 JOBS = "/apis/kubeflow.org/v1/namespaces/kubeflow/pytorchjobs"
 RECOVERIES = "/apis/mainstay.dev/v1alpha1/noderecoveries"
 HEALTH = "sagemaker.amazonaws.com/node-health-status"
@@ -50,7 +51,7 @@ class Room:
         name = f"node-{'abcdef'[number]}"
         if name == REAL:
             os.mknod(self.logs / name, 0o600 | stat.S_IFCHR, os.stat("/dev/kmsg").st_rdev)
-            self.kernel_logs[name] = None
+            self.kernel_logs[name] = RealKernelLog()
         else:
             self.kernel_logs[name] = KernelLog(self.logs / name)
         self.nodes[name] = nodes.Node(self.plane, name, number, self.cloud.provider_id(instance),
