@@ -36,6 +36,9 @@ Result<> runAgent(const agent::Options& options) {
   const TimePoint now = clock.now();
   const Duration uptime = timeSinceBoot();
   MAINSTAY_TRY(agent::checkOptions(options));
+  if (const Result<> given = keepCapabilities(agent::neededCapabilities(options)); !given) {
+    logWarning("goes on with more rights than it needs", {{"error", given.error().toString()}});
+  }
 
   Metrics metrics;
   agent::StatusBoard board;

@@ -56,7 +56,7 @@ def npd(lines, count, folder):
             except OSError:
                 continue
             if re.search(r'problem_counter\{reason="Last"\} [1-9]', metrics):
-                return rules, count / cpu_seconds(process)
+                return rules, count / cpu_seconds(process.pid)
     finally:
         process.kill()
         process.wait()

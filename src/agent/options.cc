@@ -1,5 +1,6 @@
 #include "agent/options.h"
 
+#include <linux/capability.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -230,6 +231,26 @@ PublisherSettings publisherSettings(const Options& options, const std::string& n
   settings.waitInterval = options.apiserverWaitInterval;
   settings.waitTimeout = options.apiserverWaitTimeout;
   return settings;
+}
+
+Capabilities neededCapabilities(const Options& options) {
+  if (!options.customPluginMonitors.empty() || !options.oldCustomPluginMonitors.empty()) {
+    return kAllCapabilities;
+  }
+  // Logs, certificates and kubeconfigs may belong to other users.
+  Capabilities needed = capability(CAP_DAC_READ_SEARCH);
+  if (!options.rulePacks.empty() || !options.systemLogMonitors.empty() ||
+      !options.oldSystemLogMonitors.empty()) {
+    needed |= capability(CAP_SYSLOG);
+  }
+  if (!options.probes.empty()) {
+    needed |= capability(CAP_SYS_ADMIN) | capability(CAP_SYS_PTRACE) | capability(CAP_SYS_RAWIO);
+  }
+  const auto isLow = [](int port) { return port > 0 && port < 1024; };
+  if (isLow(options.port) || isLow(options.prometheusPort)) {
+    needed |= capability(CAP_NET_BIND_SERVICE);
+  }
+  return needed;
 }
 
 }  // namespace mainstay::agent

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/node_publisher.h"
+#include "base/capabilities.h"
 #include "base/file_system.h"
 #include "base/flags.h"
 #include "base/http_server.h"
@@ -78,5 +79,9 @@ HttpServerOptions statusServer(const Options& options);
 HttpServerOptions metricsServer(const Options& options);
 
 PublisherSettings publisherSettings(const Options& options, const std::string& nodeName);
+
+// What its sources take, also to be opened again later. All of them where custom plugins run: what a check needs only
+// its author knows.
+Capabilities neededCapabilities(const Options& options);
 
 }  // namespace mainstay::agent

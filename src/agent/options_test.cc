@@ -1,6 +1,7 @@
 #include "agent/options.h"
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 
 namespace mainstay::agent {
 namespace {
@@ -163,6 +164,21 @@ TEST(ApiConfigTest, OverrideIsThatOfNodeProblemDetector) {
   for (const char* bad : {"127.0.0.1:8080", "http://", "http://x?insecure=yes", "?inClusterConfig=false",
                           "http://x?auth=/good", "http://x"}) {
     EXPECT_FALSE(override(bad)) << bad;
+  }
+}
+
+TEST(AgentOptionsTest, AsksForNoMoreRightsThanItsSourcesTake) {
+  const Capabilities reading = capability(CAP_DAC_READ_SEARCH);
+  EXPECT_EQ(neededCapabilities(parsed({"--config.system-stats-monitor=/a.json"})), reading);
+  for (const char* log :
+       {"--rule-packs=shipped", "--config.system-log-monitor=/a.json", "--system-log-monitors=/a.json"}) {
+    EXPECT_EQ(neededCapabilities(parsed({log})), reading | capability(CAP_SYSLOG)) << log;
+  }
+  EXPECT_EQ(neededCapabilities(parsed({"--probes=storage"})),
+            reading | capability(CAP_SYS_ADMIN) | capability(CAP_SYS_PTRACE) | capability(CAP_SYS_RAWIO));
+  EXPECT_EQ(neededCapabilities(parsed({"--port=80"})), reading | capability(CAP_NET_BIND_SERVICE));
+  for (const char* plugin : {"--config.custom-plugin-monitor=/a.json", "--custom-plugin-monitors=/a.json"}) {
+    EXPECT_EQ(neededCapabilities(parsed({plugin})), kAllCapabilities) << plugin;
   }
 }
 

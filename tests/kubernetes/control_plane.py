@@ -68,6 +68,12 @@ class Processes:
         )
         return self._running[name]
 
+    def names(self):
+        return list(self._running)
+
+    def pid(self, name):
+        return self._running[name].pid
+
     def check(self, name):
         code = self._running[name].poll()
         assert code is None, f"{name} ended with {code}:\n{self.tail(name)}"
@@ -88,7 +94,7 @@ class Processes:
 class ControlPlane:
     """Starts it in a few seconds; `api` is its administrator, `kubeconfig` a file for that user."""
 
-    def __init__(self, folder, node_grace="8s"):
+    def __init__(self, folder, node_grace="8s", audited=True):
         self.folder = folder
         self.processes = Processes(folder)
         self.ca = folder / "ca.crt"
@@ -97,6 +103,7 @@ class ControlPlane:
         self._make_keys()
         (folder / "audit-policy.json").write_text(json.dumps(AUDIT_POLICY))
         self.audit_log = folder / "audit.log"
+        self._audited = audited
         self._node_grace = node_grace
 
     def token(self, user, *groups):
@@ -175,9 +182,12 @@ class ControlPlane:
             "--token-auth-file=tokens.csv", "--authorization-mode=Node,RBAC", "--allow-privileged=true",
             "--kubelet-client-certificate=kubelet-client.crt", "--kubelet-client-key=kubelet-client.key",
             "--kubelet-preferred-address-types=InternalIP", "--enable-aggregator-routing=false",
-            "--audit-policy-file=audit-policy.json", f"--audit-log-path={self.audit_log}", "--audit-log-mode=blocking",
-            "--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000")
+            "--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000", *self._audit_flags())
         self._eventually_ready("kube-apiserver", lambda: self.api.call("GET", "/readyz") == "ok")
+
+    def _audit_flags(self):
+        return ["--audit-policy-file=audit-policy.json", f"--audit-log-path={self.audit_log}",
+                "--audit-log-mode=blocking"] if self._audited else []
 
     def _start_controllers(self):
         self.processes.start(

@@ -2,6 +2,8 @@
 incident is under way.
 """
 import json
+import os
+import pathlib
 
 import pytest
 
@@ -154,6 +156,25 @@ def test_a_wrong_crash_point_is_refused(folder):
     refused = run("mainstay-controller", f"--kubeconfig={config}", folder=folder, MAINSTAY_CRASH_AT="soon")
     assert refused.returncode == 2
     assert "MAINSTAY_CRASH_AT=soon: expected the number of a write" in refused.stderr
+
+
+# --- What the agent may do ---
+
+DAC_READ_SEARCH, SYSLOG = 1 << 2, 1 << 34  # <linux/capability.h>
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to give up")
+def test_the_agent_gives_up_what_its_sources_do_not_take(folder):
+    agent = Program(folder, "agent", "mainstay-agent", "--enable-k8s-exporter=false", "--prometheus-port=0", "--rule-packs=kernel",
+                    f"--kmsg-path={folder}/none")
+    eventually(lambda: "msg=started" in agent.text(), "the agent to start")
+    threads = [dict(line.split(":\t", 1) for line in (thread / "status").read_text().splitlines() if ":\t" in line)
+               for thread in pathlib.Path(f"/proc/{agent.process.pid}/task").iterdir()]
+    assert len(threads) > 1
+    for thread in threads:
+        assert all(int(thread[kind], 16) & ~(DAC_READ_SEARCH | SYSLOG) == 0 for kind in ("CapEff", "CapPrm", "CapBnd")), thread
+        assert thread["NoNewPrivs"] == "1"
+    assert agent.stop() == 0
 
 
 # --- In the middle of an incident ---
