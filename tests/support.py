@@ -1,6 +1,7 @@
-"""What the grounds share: waiting for a condition, and an API server's client."""
+"""What the grounds share: waiting for a condition, a free port, and an API server's client."""
 import contextlib
 import json
+import socket
 import ssl
 import time
 import urllib.error
@@ -23,6 +24,12 @@ def eventually(check, what, within=60, every=0.02, also=()):
             return seen
         assert time.monotonic() < deadline, f"waited {within} s in vain for {what}; last seen: {last[:2000]}"
         time.sleep(every)
+
+
+def free_port():
+    """One that nothing listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
 
 
 class ApiError(Exception):

@@ -5,19 +5,12 @@ import datetime
 import json
 import os
 import pathlib
-import socket
 
-from harness import ROOT, Program
+from harness import ROOT, Program, free_port
 from kernel_log import KernelLog
 
 RULES = ROOT / "rules/neuron/kernel-monitor.json"
 _PARTS = pathlib.Path(os.environ.get("MAINSTAY_PARTS", ROOT / "build/parts"))
-
-
-def free_port():
-    """One that nothing listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 class Agent:

@@ -12,6 +12,7 @@ RARE = {
     ("controller", "pytorchjobs", "get"): "another writer was faster (src/jobs/controller_test)",
     ("controller", "pytorchjobs/status", "patch"): "a job's retries are used up (scenario job-at-its-limit)",
     ("controller", "noderecoveries", "delete"): "an incident was kept for a day (src/recovery tests)",
+    ("controller", "noderecoveries", "get"): "another writer was faster (src/recovery tests)",
     ("controller", "recoverypolicies", "get"): "two leaders take a slot at once (src/recovery tests)",
     ("controller", "poddisruptionbudgets", "list"): "a budget holds a drain past its deadline (src/recovery tests)",
     ("release", "events", "create"): "there is an open incident of Enforce (install_test, which ends its own release)",

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
 
 import support  # noqa: E402
-from support import eventually  # noqa: E402, F401
+from support import eventually, free_port  # noqa: E402, F401
 
 BIN = pathlib.Path(os.environ.get("MAINSTAY_BIN", ROOT / "build/release/bin"))
 

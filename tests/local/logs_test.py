@@ -1,14 +1,13 @@
 """The logs beside the kernel's, as the programs read them: the journal of a program, a text file."""
 import json
 import pathlib
-import socket
 import subprocess
 import time
 import urllib.request
 
 import pytest
 
-from harness import Program, eventually, run, scratch
+from harness import Program, eventually, free_port, run, scratch
 
 JOURNAL_MAKER = pathlib.Path("/lib/systemd/systemd-journal-remote")
 STARTED = "Started kubelet.service - Kubernetes kubelet."
@@ -62,9 +61,7 @@ def metrics(folder):
     agents = []
 
     def start(*configs):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         paths = []
         for i, text in enumerate(configs):
             paths.append(folder / f"{i}.json")
