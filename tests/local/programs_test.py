@@ -167,7 +167,7 @@ DAC_READ_SEARCH, SYSLOG = 1 << 2, 1 << 34  # <linux/capability.h>
 def test_the_agent_gives_up_what_its_sources_do_not_take(folder):
     agent = Program(folder, "agent", "mainstay-agent", "--enable-k8s-exporter=false", f"--prometheus-port={free_port()}",
                     "--rule-packs=kernel", f"--kmsg-path={folder}/none")
-    eventually(lambda: "msg=started" in agent.text(), "the agent to start")
+    eventually(lambda: 'msg="started"' in agent.text(), "the agent to start")
     threads = [dict(line.split(":\t", 1) for line in (thread / "status").read_text().splitlines() if ":\t" in line)
                for thread in pathlib.Path(f"/proc/{agent.process.pid}/task").iterdir()]
     assert len(threads) > 1
