@@ -27,12 +27,20 @@ Agent::Agent(AgentParts parts, TimePoint now)
     : monitors_(std::move(parts.monitors)),
       state_(allConditions(monitors_), allReasons(monitors_), parts.machine, now),
       metrics_(*parts.metrics),
-      board_(*parts.board) {
+      board_(*parts.board),
+      keeper_(std::move(parts.keeper)) {
+  state_.recall(parts.standing);
   for (const auto& monitor : monitors_) {
     monitor->start(signal());
   }
   if (parts.api) {
     publisher_.emplace(*parts.api, std::move(parts.publisher), metrics_, now);
+  }
+}
+
+Agent::~Agent() {
+  if (keeper_) {
+    keeper_->stop(state_, kernelLog());
   }
 }
 
@@ -47,7 +55,19 @@ TimePoint Agent::step(TimePoint now) {
     show();  // what it restored
   }
   showSources(now);
-  return wake;
+  return keeper_ ? std::min(wake, keeper_->step(now, state_, kernelLog())) : wake;
+}
+
+// How far it was read and told, if it is read.
+std::optional<LogMark> Agent::kernelLog() const {
+  for (const auto& monitor : monitors_) {
+    for (const SourceStatus& source : monitor->sources()) {
+      if (source.told) {
+        return source.told;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 void Agent::show() {

@@ -1,14 +1,12 @@
 """The logs beside the kernel's, as the programs read them: the journal of a program, a text file."""
 import json
 import pathlib
-import socket
 import subprocess
 import time
-import urllib.request
 
 import pytest
 
-from harness import Program, eventually, run, scratch
+from harness import LoneAgent, eventually, run, scratch
 
 JOURNAL_MAKER = pathlib.Path("/lib/systemd/systemd-journal-remote")
 STARTED = "Started kubelet.service - Kubernetes kubelet."
@@ -62,21 +60,12 @@ def metrics(folder):
     agents = []
 
     def start(*configs):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
         paths = []
         for i, text in enumerate(configs):
             paths.append(folder / f"{i}.json")
             paths[-1].write_text(text)
-        agents.append(Program(folder, "agent", "mainstay-agent", "--enable-k8s-exporter=false", f"--prometheus-port={port}",
-                              *(f"--config.system-log-monitor={path}" for path in paths)))
-
-        def series(name):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-                lines = answer.read().decode().splitlines()
-            return next((float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name + " ")), None)
-        return series
+        agents.append(LoneAgent(folder, *(f"--config.system-log-monitor={path}" for path in paths)))
+        return agents[-1].series
 
     yield start
     for agent in agents:
