@@ -40,7 +40,7 @@ Agent::Agent(AgentParts parts, TimePoint now)
 
 Agent::~Agent() {
   if (keeper_) {
-    keeper_->stop(state_, kernelLog());
+    keeper_->write(state_, kernelLog());
   }
 }
 

@@ -25,8 +25,10 @@ std::string idsOf(const std::vector<fault::Finding>& findings) {
 
 void NodeState::hear(const Json& node, TimePoint now) {
   noteCordon(node);
-  std::string text = findString(node, "metadata", "annotations", api::kClearAnnotation);
-  if (text == std::exchange(heard_, text) || text.empty()) {
+  const std::string text = findString(node, "metadata", "annotations", api::kClearAnnotation);
+  const bool news = !text.empty() && text != heard_;
+  heard_ = text;
+  if (!news) {
     return;
   }
   ++revision_;  // the annotation is to go

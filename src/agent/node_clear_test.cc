@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const TimePoint kNoon = *parseTime("2026-11-29T12:00:00Z");
+const TimePoint kClearTime = *parseTime("2026-11-29T12:00:00Z");
 
 class NodeClearTest : public ::testing::Test {
  protected:
@@ -31,13 +31,13 @@ class NodeClearTest : public ::testing::Test {
   }
   // The Node with a request that was written at noon.
   static Json asked(const std::string& condition = "") {
-    return withAnnotation(fault::encodeClearRequest({kNoon, "ops", "board swapped", condition}));
+    return withAnnotation(fault::encodeClearRequest({kClearTime, "ops", "board swapped", condition}));
   }
   static Json withAnnotation(const std::string& text) {
     return JsonObject{{"metadata", JsonObject{{"annotations", JsonObject{{api::kClearAnnotation, text}}}}}};
   }
   std::vector<std::string> hear(const Json& node) {
-    state.hear(node, kNoon + 10s);
+    state.hear(node, kClearTime + 10s);
     std::vector<std::string> told;
     for (const NodeEvent& event : state.takeEvents()) {
       told.push_back(event.reason + ": " + event.message);
@@ -54,7 +54,7 @@ class NodeClearTest : public ::testing::Test {
   }
   // What the next patch does to the annotation: "goes" or "stays".
   std::string annotation() const {
-    return find(state.patch(kNoon), "metadata", "annotations", api::kClearAnnotation) ? "goes" : "stays";
+    return find(state.patch(kClearTime), "metadata", "annotations", api::kClearAnnotation) ? "goes" : "stays";
   }
 
   NodeState state{{{"s", "GPUFault", "NoGPUFault", "fine"},
@@ -63,12 +63,12 @@ class NodeClearTest : public ::testing::Test {
                   {{"GPUFault", "Xid79", fault::ClearOn::kBoot},
                    {"GPUFault", "Xid95", fault::ClearOn::kInstance},
                    {"StorageFault", "Worn", fault::ClearOn::kInstance}},
-                  {"boot-1", kNoon - 1h},
-                  kNoon - 1h};
+                  {"boot-1", kClearTime - 1h},
+                  kClearTime - 1h};
 };
 
 TEST_F(NodeClearTest, WhatWasSeenBeforeIsOverWithAWord) {
-  state.report(found("Xid79", kNoon - 1s));
+  state.report(found("Xid79", kClearTime - 1s));
   state.takeEvents();
   const std::uint64_t revision = state.revision();
   EXPECT_THAT(hear(asked()),
@@ -80,8 +80,8 @@ TEST_F(NodeClearTest, WhatWasSeenBeforeIsOverWithAWord) {
 }
 
 TEST_F(NodeClearTest, WhatWasSeenSinceStays) {
-  state.report(found("Xid79", kNoon - 1s));
-  state.report(found("Xid95", kNoon + 1s));
+  state.report(found("Xid79", kClearTime - 1s));
+  state.report(found("Xid95", kClearTime + 1s));
   state.takeEvents();
   EXPECT_THAT(hear(asked()), ElementsAre(HasSubstr("Over: Xid79@. Seen since, and standing: Xid95@")));
   EXPECT_EQ(status("GPUFault"), "True");
@@ -90,30 +90,30 @@ TEST_F(NodeClearTest, WhatWasSeenSinceStays) {
 }
 
 TEST_F(NodeClearTest, ARequestThatClearsNothingIsAnsweredToo) {
-  state.report(found("Xid79", kNoon - 1s));
-  state.report(found("Xid79", kNoon + 1s));
+  state.report(found("Xid79", kClearTime - 1s));
+  state.report(found("Xid79", kClearTime + 1s));
   state.takeEvents();
   EXPECT_THAT(hear(asked()), ElementsAre(HasSubstr("NotCleared: GPUFault stays as it is")));
   EXPECT_EQ(annotation(), "goes");
 }
 
 TEST_F(NodeClearTest, OnlyTheConditionThatIsMeant) {
-  state.report(found("Xid79", kNoon - 1s));
-  state.report(found("Worn", kNoon - 1s, "StorageFault"));
+  state.report(found("Xid79", kClearTime - 1s));
+  state.report(found("Worn", kClearTime - 1s, "StorageFault"));
   hear(asked("StorageFault"));
   EXPECT_EQ(status("GPUFault"), "True");
   EXPECT_EQ(status("StorageFault"), "False");
 }
 
 TEST_F(NodeClearTest, APersonMayVouchForAnInstanceAndItIsSaid) {
-  state.report(found("Xid95", kNoon - 1s));
+  state.report(found("Xid95", kClearTime - 1s));
   state.takeEvents();
   EXPECT_THAT(hear(asked()).back(), HasSubstr("By its rule only another instance ends it"));
   EXPECT_EQ(status("GPUFault"), "False");
 }
 
 TEST_F(NodeClearTest, WhatIsNotSeenIsNotForAPersonToSay) {
-  state.report(found("KernelLogUnreadable", kNoon - 1s, kMonitorDegraded));
+  state.report(found("KernelLogUnreadable", kClearTime - 1s, kMonitorDegraded));
   state.takeEvents();
   EXPECT_THAT(hear(asked()), IsEmpty());
   EXPECT_EQ(status(kMonitorDegraded), "True");
@@ -125,19 +125,19 @@ TEST_F(NodeClearTest, ACheckThatGoesOnFindingItRaisesItAgain) {
   verdict.status = "True";
   verdict.reason = "Xid79";
   verdict.rule = "check.json#rules[0]";
-  verdict.time = kNoon - 1s;
+  verdict.time = kClearTime - 1s;
   verdict.clearOn = fault::ClearOn::kBoot;
   state.judge(verdict);
   hear(asked());
   EXPECT_EQ(status("GPUFault"), "False");
-  verdict.time = kNoon + 1min;
+  verdict.time = kClearTime + 1min;
   state.judge(verdict);
   EXPECT_EQ(status("GPUFault"), "True");
 }
 
 TEST_F(NodeClearTest, TheRequestIsHeardOnceAndTakenOff) {
   EXPECT_EQ(annotation(), "stays");
-  state.report(found("Xid79", kNoon - 1s));
+  state.report(found("Xid79", kClearTime - 1s));
   hear(asked());
   EXPECT_EQ(annotation(), "goes");
   EXPECT_THAT(hear(asked()), IsEmpty()) << "the patch has failed";
@@ -147,7 +147,7 @@ TEST_F(NodeClearTest, TheRequestIsHeardOnceAndTakenOff) {
 }
 
 TEST_F(NodeClearTest, ARequestThatCannotBeReadClearsNothingAndIsTold) {
-  state.report(found("Xid79", kNoon - 1s));
+  state.report(found("Xid79", kClearTime - 1s));
   state.takeEvents();
   EXPECT_THAT(hear(withAnnotation("yes")), ElementsAre(HasSubstr("ClearUnreadable: nothing is cleared")));
   EXPECT_EQ(status("GPUFault"), "True");

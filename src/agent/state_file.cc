@@ -7,6 +7,7 @@ namespace mainstay::agent {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
+constexpr Duration kLongestBoot = std::chrono::years(100);
 // kMaxFindings findings with a message of NodeState::kMaxMessage each, and as much again for their conditions.
 constexpr std::size_t kMaxStateFile = 2 * fault::kMaxFindings * NodeState::kMaxMessage;
 
@@ -16,13 +17,22 @@ JsonObject encode(const LogMark& mark, TimePoint booted) {
           {"toldUntilMicros", (mark.until - booted).count()}};
 }
 
+Duration decodeSpan(const Cursor& in) {
+  const std::int64_t micros = in.integer();
+  if (micros < 0 || Duration(micros) > kLongestBoot) {
+    in.error("expected microseconds since the boot, found " + std::to_string(micros));
+    return {};
+  }
+  return Duration(micros);
+}
+
 LogMark decodeMark(const Cursor& in, TimePoint booted) {
   const std::int64_t seq = in.at("seq").integer();
   if (seq < 0) {
     in.at("seq").error("expected the number of a record");
   }
-  return {static_cast<std::uint64_t>(seq), Duration(in.at("stampMicros").integer()),
-          booted + Duration(in.at("toldUntilMicros").integer())};
+  return {static_cast<std::uint64_t>(seq), decodeSpan(in.at("stampMicros")),
+          booted + decodeSpan(in.at("toldUntilMicros"))};
 }
 
 JsonObject encode(const api::Condition& condition) {
@@ -50,6 +60,10 @@ JsonObject encode(const KnownFinding& known) {
 
 KnownFinding decodeKnown(const Cursor& in) {
   return {fault::decodeFinding(in), in.at("message").string(""), in.at("onNode").string("")};
+}
+
+std::optional<std::uint64_t> seqOf(const std::optional<LogMark>& mark) {
+  return mark ? std::optional(mark->seq) : std::nullopt;
 }
 
 Result<> checkOwner(const Cursor& root, const StateOwner& owner) {
@@ -132,9 +146,9 @@ KeepText keepInFile(FileSystem& files, const std::string& path) {
     const Result<> written = files.write(path, text);
     if (!written && !std::exchange(*failed, true)) {
       logWarning(
-          "the state cannot be written, and is tried again with each change; a restart of the agent would "
-          "know "
-          "only what the Node says",
+          "the state cannot be written, and is tried again with each change; until then a restart of the "
+          "agent "
+          "knows only what the Node says",
           {{"file", path}, {"error", written.error()}});
     } else if (written && std::exchange(*failed, false)) {
       logInfo("the state is written again", {{"file", path}});
@@ -157,18 +171,17 @@ TimePoint StateKeeper::step(TimePoint now, const NodeState& state, const std::op
   keptAt_ = now;
   revision_ = state.revision();
   knowledge_ = state.knowledge();
-  seq_ = kernelLog ? std::optional(kernelLog->seq) : std::nullopt;
-  stop(state, kernelLog);
+  seq_ = seqOf(kernelLog);
+  write(state, kernelLog);
   return kNever;
 }
 
-void StateKeeper::stop(const NodeState& state, const std::optional<LogMark>& kernelLog) {
+void StateKeeper::write(const NodeState& state, const std::optional<LogMark>& kernelLog) {
   keep_(encodeState({state.standing(), kernelLog}, owner_));
 }
 
 bool StateKeeper::changed(const NodeState& state, const std::optional<LogMark>& kernelLog) const {
-  const auto seq = kernelLog ? std::optional(kernelLog->seq) : std::nullopt;
-  return state.knowledge() != knowledge_ || seq != seq_;
+  return state.knowledge() != knowledge_ || seqOf(kernelLog) != seq_;
 }
 
 }  // namespace mainstay::agent

@@ -48,8 +48,8 @@ class StateKeeper {
 
   // After each step of the agent. Returns when to be called again though nothing has changed since.
   TimePoint step(TimePoint now, const NodeState& state, const std::optional<LogMark>& kernelLog);
-  // The last word, at a clean stop.
-  void stop(const NodeState& state, const std::optional<LogMark>& kernelLog);
+  // Whatever was written before: the last word, at a clean stop.
+  void write(const NodeState& state, const std::optional<LogMark>& kernelLog);
 
   static constexpr Duration kNewsEvery = std::chrono::seconds(1);
   static constexpr Duration kEvery = std::chrono::seconds(10);

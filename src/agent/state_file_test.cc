@@ -142,7 +142,7 @@ TEST_F(StateKeeperTest, ANodeOnWhichNothingHappensWritesNothing) {
   mark->until = kStateNow + 1h;
   EXPECT_EQ(written(kStateNow + 1h), 2);
   EXPECT_EQ(wake, kNever);
-  keeper.stop(state, mark);
+  keeper.write(state, mark);
   EXPECT_EQ(writes, 3) << "but the stop";
 }
 
