@@ -51,7 +51,7 @@ Result<> runAgent(const agent::Options& options) {
                   agent::assembleMonitors(options, {files, clock, metrics, uptime, saved.kernelLog}));
   parts.machine = owner.machine;
   parts.publisher = agent::publisherSettings(options, owner.node);
-  parts.standing = std::move(saved.standing);
+  parts.saved = std::move(saved);
   if (!options.stateFile.empty()) {
     parts.keeper = std::make_unique<agent::StateKeeper>(agent::keepInFile(files, options.stateFile), owner);
   }

@@ -28,8 +28,9 @@ Agent::Agent(AgentParts parts, TimePoint now)
       state_(allConditions(monitors_), allReasons(monitors_), parts.machine, now),
       metrics_(*parts.metrics),
       board_(*parts.board),
-      keeper_(std::move(parts.keeper)) {
-  state_.recall(parts.standing);
+      keeper_(std::move(parts.keeper)),
+      kernelLog_(parts.saved.kernelLog) {
+  state_.recall(parts.saved.standing);
   for (const auto& monitor : monitors_) {
     monitor->start(signal());
   }
@@ -40,7 +41,7 @@ Agent::Agent(AgentParts parts, TimePoint now)
 
 Agent::~Agent() {
   if (keeper_) {
-    keeper_->write(state_, kernelLog());
+    keeper_->write(state_, kernelLog_);
   }
 }
 
@@ -50,24 +51,17 @@ TimePoint Agent::step(TimePoint now) {
     wake = std::min(wake, monitor->step(now, state_));
   }
   show();
+  showSources(now);
+  keep(now);  // an API server that does not answer takes its time
   if (publisher_) {
     wake = std::min(wake, publisher_->step(now, state_));
     show();  // what it restored
   }
-  showSources(now);
-  return keeper_ ? std::min(wake, keeper_->step(now, state_, kernelLog())) : wake;
+  return std::min(wake, keep(now));
 }
 
-// How far it was read and told, if it is read.
-std::optional<LogMark> Agent::kernelLog() const {
-  for (const auto& monitor : monitors_) {
-    for (const SourceStatus& source : monitor->sources()) {
-      if (source.told) {
-        return source.told;
-      }
-    }
-  }
-  return std::nullopt;
+TimePoint Agent::keep(TimePoint now) {
+  return keeper_ ? keeper_->step(now, state_, kernelLog_) : kNever;
 }
 
 void Agent::show() {
@@ -92,6 +86,7 @@ void Agent::showSources(TimePoint now) {
     std::ranges::copy(monitor->sources(), std::back_inserter(all));
   }
   for (const SourceStatus& source : all) {
+    kernelLog_ = source.told ? source.told : kernelLog_;
     const std::pair shown(source.trouble.empty(), source.lag);
     const auto [at, isNew] = shownSources_.try_emplace(source.name, shown);
     if (isNew || at->second != shown) {

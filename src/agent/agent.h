@@ -26,7 +26,7 @@ struct AgentParts {
   Metrics* metrics = nullptr;
   StatusBoard* board = nullptr;
   // What an earlier run of this boot left, and where this one leaves it; nullptr: nowhere.
-  Standing standing{};
+  SavedState saved{};
   std::unique_ptr<StateKeeper> keeper{};
 };
 
@@ -40,9 +40,9 @@ class Agent final : public Loop {
   TimePoint step(TimePoint now) override;
 
  private:
+  TimePoint keep(TimePoint now);
   void show();
   void showSources(TimePoint now);
-  std::optional<LogMark> kernelLog() const;
 
   std::vector<std::unique_ptr<Monitor>> monitors_;
   NodeState state_;
@@ -52,6 +52,7 @@ class Agent final : public Loop {
   std::map<std::string, std::pair<bool, Duration>> shownSources_;  // whether it sees, and its lag
   std::optional<NodePublisher> publisher_;
   std::unique_ptr<StateKeeper> keeper_;
+  std::optional<LogMark> kernelLog_;  // how far it was read and told
 };
 
 }  // namespace mainstay::agent

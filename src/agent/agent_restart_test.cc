@@ -70,7 +70,7 @@ class AgentRestartTest : public ::testing::Test {
     parts.publisher.nodeName = "a";
     parts.metrics = &*metrics;
     parts.board = &board;
-    parts.standing = saved.standing;
+    parts.saved = saved;
     parts.keeper = std::make_unique<StateKeeper>(
         [this](const std::string& text) { files.write(kStatePath, text).value(); }, owner);
     agent = std::make_shared<Agent>(std::move(parts), driver.now());

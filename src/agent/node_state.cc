@@ -85,14 +85,14 @@ void NodeState::resolve(const std::string& type, const std::string& rule, const 
 }
 
 // Takes a finding away, and what a check said of it; returns its reason.
-std::string NodeState::forget(const std::string& id) {
+std::string NodeState::forget(std::string id) {
   const fault::Finding finding = seen_.at(id).finding;
   seen_.erase(id);
-  if (instance_.empty() && ended_.size() < fault::kMaxFindings) {
-    ended_.insert(id);
-  }
   if (Held* held = find(finding.type)) {
     held->checks.erase(id);
+  }
+  if (instance_.empty() && ended_.size() < fault::kMaxFindings) {
+    ended_.insert(std::move(id));
   }
   return finding.reason;
 }

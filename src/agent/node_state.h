@@ -100,8 +100,8 @@ class NodeState {
   // Rises when something should be published at once / when it can wait (a finding was seen again).
   std::uint64_t revision() const { return revision_; }
   std::uint64_t refreshes() const { return refreshes_; }
-  // Rises whenever standing() changes.
-  std::uint64_t knowledge() const { return revision_ + refreshes_ + placings_; }
+  // Rises when standing() changes by more than that a finding was seen again.
+  std::uint64_t knowledge() const { return revision_ + placings_; }
 
   std::vector<api::Condition> conditions() const;
   // At most the newest kMaxEvents; nobody takes them while the API server is away.
@@ -139,7 +139,7 @@ class NodeState {
   enum class Sight { kFirst, kChanged, kAgain };
   Sight remember(const Problem& problem);
   bool revise(Seen& seen, const Problem& problem);
-  std::string forget(const std::string& id);
+  std::string forget(std::string id);
   void settle(Held& held, TimePoint now);
   void endReason(const std::string& type, const std::string& reason);
   void sayWorst(Held& held);

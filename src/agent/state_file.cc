@@ -160,17 +160,17 @@ KeepText keepInFile(FileSystem& files, const std::string& path) {
 }
 
 TimePoint StateKeeper::step(TimePoint now, const NodeState& state, const std::optional<LogMark>& kernelLog) {
-  if (!changed(state, kernelLog)) {
+  const bool news = state.knowledge() != knowledge_;
+  if (!news && state.refreshes() == refreshes_ && seqOf(kernelLog) == seq_) {
     return kNever;
   }
-  const bool news = state.revision() != revision_;
   const TimePoint due = keptAt_ ? *keptAt_ + (news ? kNewsEvery : kEvery) : now;
   if (now < due) {
     return due;
   }
   keptAt_ = now;
-  revision_ = state.revision();
   knowledge_ = state.knowledge();
+  refreshes_ = state.refreshes();
   seq_ = seqOf(kernelLog);
   write(state, kernelLog);
   return kNever;
@@ -178,10 +178,6 @@ TimePoint StateKeeper::step(TimePoint now, const NodeState& state, const std::op
 
 void StateKeeper::write(const NodeState& state, const std::optional<LogMark>& kernelLog) {
   keep_(encodeState({state.standing(), kernelLog}, owner_));
-}
-
-bool StateKeeper::changed(const NodeState& state, const std::optional<LogMark>& kernelLog) const {
-  return state.knowledge() != knowledge_ || seqOf(kernelLog) != seq_;
 }
 
 }  // namespace mainstay::agent

@@ -55,14 +55,12 @@ class StateKeeper {
   static constexpr Duration kEvery = std::chrono::seconds(10);
 
  private:
-  bool changed(const NodeState& state, const std::optional<LogMark>& kernelLog) const;
-
   const KeepText keep_;
   const StateOwner owner_;
   std::optional<TimePoint> keptAt_;
   // As of then.
-  std::uint64_t revision_ = 0;
   std::uint64_t knowledge_ = 0;
+  std::uint64_t refreshes_ = 0;
   std::optional<std::uint64_t> seq_;
 };
 
