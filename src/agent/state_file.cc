@@ -146,9 +146,8 @@ KeepText keepInFile(FileSystem& files, const std::string& path) {
     const Result<> written = files.write(path, text);
     if (!written && !std::exchange(*failed, true)) {
       logWarning(
-          "the state cannot be written, and is tried again with each change; until then a restart of the "
-          "agent "
-          "knows only what the Node says",
+          "the state cannot be written, and is tried again with each change; a restart would know only the "
+          "Node",
           {{"file", path}, {"error", written.error()}});
     } else if (written && std::exchange(*failed, false)) {
       logInfo("the state is written again", {{"file", path}});
