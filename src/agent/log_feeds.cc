@@ -79,7 +79,7 @@ SharedLog textFile(const fault::LogMonitorConfig& config, const KernelLogPlace&)
 
 struct LogPlugin {
   std::string_view name;
-  SharedLog (*describe)(const fault::LogMonitorConfig& config, const KernelLogPlace& kernelLog);
+  SharedLog (*describe)(const fault::LogMonitorConfig& config, const KernelLogPlace& place);
 };
 constexpr LogPlugin kPlugins[] = {{"kmsg", kernelLog}, {"journald", programJournal}, {"filelog", textFile}};
 
