@@ -32,7 +32,7 @@ Result<std::unique_ptr<HttpServer>> serve(const HttpServerOptions& options, Http
 Result<> runAgent(const agent::Options& options) {
   blockInterrupts();
   const SteadyWallClock clock;
-  static const RealFileSystem files;  // a probe that hangs at the end is left with it
+  static RealFileSystem files;  // what hangs at the end, a probe or a write, is left with it
   const TimePoint now = clock.now();
   const Duration uptime = timeSinceBoot();
   MAINSTAY_TRY(agent::checkOptions(options));
@@ -40,15 +40,24 @@ Result<> runAgent(const agent::Options& options) {
     logWarning("goes on with more rights than it needs", {{"error", given.error().toString()}});
   }
 
+  MAINSTAY_ASSIGN(const std::string bootId, files.read(options.bootIdPath, 4096));
+  const agent::StateOwner owner{agent::nodeName(options, environmentOf),
+                                {std::string(fault::trim(bootId)), now - uptime}};
+  auto saved = agent::loadState(files, options.stateFile, owner).value_or(agent::SavedState{});
+
   Metrics metrics;
   agent::StatusBoard board;
   agent::AgentParts parts;
   parts.metrics = &metrics;
   parts.board = &board;
-  MAINSTAY_ASSIGN(parts.monitors, agent::assembleMonitors(options, {files, clock, metrics, uptime}));
-  MAINSTAY_ASSIGN(const std::string bootId, files.read(options.bootIdPath, 4096));
-  parts.machine = {std::string(fault::trim(bootId)), now - uptime};
-  parts.publisher = agent::publisherSettings(options, agent::nodeName(options, environmentOf));
+  MAINSTAY_ASSIGN(parts.monitors,
+                  agent::assembleMonitors(options, {files, clock, metrics, uptime, saved.kernelLog}));
+  parts.machine = owner.machine;
+  parts.publisher = agent::publisherSettings(options, owner.node);
+  parts.saved = std::move(saved);
+  if (!options.stateFile.empty()) {
+    parts.keeper = std::make_unique<agent::StateKeeper>(agent::keepInFile(files, options.stateFile), owner);
+  }
   std::optional<kube::HttpApi> api;
   if (options.enableK8sExporter) {
     MAINSTAY_ASSIGN(kube::Config config, agent::apiConfig(options, environmentOf, files));
@@ -64,7 +73,7 @@ Result<> runAgent(const agent::Options& options) {
                   serve(agent::metricsServer(options), agent::metricsHandler(metrics, board, clock)));
   RealDriver driver(clock);
   driver.start(std::make_shared<agent::Agent>(std::move(parts), now));
-  logInfo("started", {{"version", MAINSTAY_VERSION}, {"node", agent::nodeName(options, environmentOf)}});
+  logInfo("started", {{"version", MAINSTAY_VERSION}, {"node", owner.node}});
   std::optional<int> signal = waitForInterrupt(kStartup);
   if (!signal) {
     releaseStartupMemory();

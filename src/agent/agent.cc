@@ -27,12 +27,21 @@ Agent::Agent(AgentParts parts, TimePoint now)
     : monitors_(std::move(parts.monitors)),
       state_(allConditions(monitors_), allReasons(monitors_), parts.machine, now),
       metrics_(*parts.metrics),
-      board_(*parts.board) {
+      board_(*parts.board),
+      keeper_(std::move(parts.keeper)),
+      kernelLog_(parts.saved.kernelLog) {
+  state_.recall(parts.saved.standing);
   for (const auto& monitor : monitors_) {
     monitor->start(signal());
   }
   if (parts.api) {
     publisher_.emplace(*parts.api, std::move(parts.publisher), metrics_, now);
+  }
+}
+
+Agent::~Agent() {
+  if (keeper_) {
+    keeper_->write(state_, kernelLog_);
   }
 }
 
@@ -42,12 +51,17 @@ TimePoint Agent::step(TimePoint now) {
     wake = std::min(wake, monitor->step(now, state_));
   }
   show();
+  showSources(now);
+  keep(now);  // an API server that does not answer takes its time
   if (publisher_) {
     wake = std::min(wake, publisher_->step(now, state_));
     show();  // what it restored
   }
-  showSources(now);
-  return wake;
+  return std::min(wake, keep(now));
+}
+
+TimePoint Agent::keep(TimePoint now) {
+  return keeper_ ? keeper_->step(now, state_, kernelLog_) : kNever;
 }
 
 void Agent::show() {
@@ -72,6 +86,7 @@ void Agent::showSources(TimePoint now) {
     std::ranges::copy(monitor->sources(), std::back_inserter(all));
   }
   for (const SourceStatus& source : all) {
+    kernelLog_ = source.told ? source.told : kernelLog_;
     const std::pair shown(source.trouble.empty(), source.lag);
     const auto [at, isNew] = shownSources_.try_emplace(source.name, shown);
     if (isNew || at->second != shown) {

@@ -11,6 +11,7 @@
 
 #include "agent/monitor.h"
 #include "agent/node_publisher.h"
+#include "agent/state_file.h"
 #include "agent/status_board.h"
 #include "base/loop.h"
 
@@ -24,16 +25,22 @@ struct AgentParts {
   PublisherSettings publisher;
   Metrics* metrics = nullptr;
   StatusBoard* board = nullptr;
+  // What an earlier run of this boot left, and where this one leaves it; nullptr: nowhere.
+  SavedState saved{};
+  std::unique_ptr<StateKeeper> keeper{};
 };
 
 class Agent final : public Loop {
  public:
   Agent(AgentParts parts, TimePoint now);
+  // The stop: says to the keeper what is known.
+  ~Agent() override;
 
   std::string_view name() const override { return "agent"; }
   TimePoint step(TimePoint now) override;
 
  private:
+  TimePoint keep(TimePoint now);
   void show();
   void showSources(TimePoint now);
 
@@ -44,6 +51,8 @@ class Agent final : public Loop {
   std::uint64_t shownRevision_ = 0;
   std::map<std::string, std::pair<bool, Duration>> shownSources_;  // whether it sees, and its lag
   std::optional<NodePublisher> publisher_;
+  std::unique_ptr<StateKeeper> keeper_;
+  std::optional<LogMark> kernelLog_;  // how far it was read and told
 };
 
 }  // namespace mainstay::agent

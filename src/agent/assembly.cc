@@ -69,7 +69,8 @@ Result<std::unique_ptr<RecordMonitor>> packMonitor(const Options& options, const
   if (!packs) {
     return doesNotStart(packs.error());
   }
-  const TimePoint start = startTime(surroundings.clock.now(), surroundings.uptime, kPackLookback, Duration{});
+  const TimePoint start = startTime(surroundings.clock.now(), surroundings.uptime,
+                                    surroundings.kernelLookback(kPackLookback), Duration{});
   return std::make_unique<PackMonitor>(*std::move(packs), start, logOutcome);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "agent/monitor.h"
@@ -16,7 +17,11 @@ struct Surroundings {
   const FileSystem& files;  // outlives the process's threads too: a probe that hangs is left with it
   const Clock& clock;
   Metrics& metrics;
-  Duration uptime{};  // including suspend
+  Duration uptime{};                       // including suspend
+  std::optional<LogMark> kernelLogTold{};  // by an earlier run of the agent, in this boot
+
+  // How far back records of the kernel log count: nothing is too old that was not told.
+  Duration kernelLookback(Duration usual) const { return kernelLogTold ? uptime : usual; }
 };
 
 // Reads every config file, a path that is named twice once, and builds one monitor per source. The error names file

@@ -13,13 +13,14 @@ constexpr Duration kUnparsedWarnings = std::chrono::minutes(10);
 }  // namespace
 
 LogFeed::LogFeed(SourceName name, MakeSource makeSource, std::vector<std::unique_ptr<RecordMonitor>> readers,
-                 Metrics& metrics)
+                 Metrics& metrics, std::optional<LogMark> told)
     : name_(std::move(name)),
       makeSource_(std::move(makeSource)),
       metrics_(metrics),
       readers_(std::move(readers)),
       health_(name_),
-      status_{name_.source, "", std::nullopt, Duration{}} {
+      status_{name_.source, "", std::nullopt, Duration{}, told},
+      recalling_(told) {
   countRecords(0, 0);
 }
 
@@ -57,19 +58,21 @@ TimePoint LogFeed::step(TimePoint now, NodeState& state) {
     countRecords(records, lost);
   }
   TimePoint wake = std::min(source_->nextPoll(), health_.step(now, state));
+  if (recalling_) {
+    return wake;  // what comes due is told when it is known that it was not
+  }
   for (const auto& reader : readers_) {
     wake = std::min(wake, reader->step(now, state));
+  }
+  if (status_.told) {
+    status_.told->until = now;
   }
   return wake;
 }
 
 void LogFeed::take(const SourceNews& news, TimePoint now, NodeState& state) {
   if (const auto* record = std::get_if<fault::Record>(&news)) {
-    status_.lastNews = now;
-    status_.lag = now - record->time;
-    for (const auto& reader : readers_) {
-      reader->take(*record, state);
-    }
+    takeRecord(*record, now, state);
   } else if (const auto* lost = std::get_if<RecordsLost>(&news)) {
     logWarning("records lost", {{"source", name_.source}, {"count", lost->count}, {"what", lost->what}});
     health_.onLost(*lost, now, state);
@@ -87,6 +90,38 @@ void LogFeed::take(const SourceNews& news, TimePoint now, NodeState& state) {
     status_.trouble.clear();
     health_.onReading();
   }
+}
+
+void LogFeed::takeRecord(const fault::Record& record, TimePoint now, NodeState& state) {
+  status_.lastNews = now;
+  status_.lag = now - record.time;
+  if (recalling_ && recalling_->covers(record)) {
+    for (const auto& reader : readers_) {
+      reader->recall(record);
+    }
+    if (record.seq == recalling_->seq) {
+      endRecall();
+    }
+    return;
+  }
+  endRecall();
+  for (const auto& reader : readers_) {
+    reader->take(record, state);
+  }
+  if (name_.numbered) {
+    const Duration newest = status_.told ? status_.told->stamp : Duration{};
+    status_.told = LogMark{record.seq, std::max(newest, record.sinceBoot), now};
+  }
+}
+
+void LogFeed::endRecall() {
+  if (!recalling_) {
+    return;
+  }
+  for (const auto& reader : readers_) {
+    reader->recallUntil(recalling_->until);
+  }
+  recalling_.reset();
 }
 
 void LogFeed::takeUnparsed(const LinesUnparsed& lines, TimePoint now) {

@@ -20,15 +20,20 @@ class RecordMonitor {
   virtual std::vector<ConditionSpec> conditions() const = 0;
   virtual std::vector<ReasonSpec> reasons() const = 0;
   virtual void take(const fault::Record& record, NodeState& state) = 0;
+  // A record that an earlier run of the agent took, and told what it found: it only counts for what comes after it, the
+  // second half of a message or the end of a fault. All of these come before the first that is taken.
+  virtual void recall(const fault::Record& record) = 0;
+  // That run was stepped until `time`.
+  virtual void recallUntil(TimePoint /*time*/) {}
   // What waits for time to pass; returns when to be called again.
   virtual TimePoint step(TimePoint /*now*/, NodeState& /*state*/) { return kNever; }
 };
 
 class LogFeed final : public Monitor {
  public:
-  // `metrics` outlives it.
+  // `metrics` outlives it. `told`: how far an earlier run of the agent has come.
   LogFeed(SourceName name, MakeSource makeSource, std::vector<std::unique_ptr<RecordMonitor>> readers,
-          Metrics& metrics);
+          Metrics& metrics, std::optional<LogMark> told = std::nullopt);
 
   std::vector<ConditionSpec> conditions() const override;
   std::vector<ReasonSpec> reasons() const override;
@@ -38,6 +43,8 @@ class LogFeed final : public Monitor {
 
  private:
   void take(const SourceNews& news, TimePoint now, NodeState& state);
+  void takeRecord(const fault::Record& record, TimePoint now, NodeState& state);
+  void endRecall();
   void takeUnparsed(const LinesUnparsed& lines, TimePoint now);
   void countRecords(std::size_t records, std::uint64_t lost);
 
@@ -47,7 +54,8 @@ class LogFeed final : public Monitor {
   std::vector<std::unique_ptr<RecordMonitor>> readers_;
   SourceHealth health_;
   SourceStatus status_;
-  std::uint64_t unparsed_ = 0;  // lines, since the last warning
+  std::optional<LogMark> recalling_;  // until its end is reached
+  std::uint64_t unparsed_ = 0;        // lines, since the last warning
   TimePoint nextUnparsedWarning_{};
   std::unique_ptr<Source> source_;  // last: its thread raises our signal
 };

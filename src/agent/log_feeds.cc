@@ -18,22 +18,31 @@ struct SharedLog {
   SourceName name;
   std::string thread;
   std::function<std::unique_ptr<WaitableSource>(TimePoint since)> makeReader;
-  TimePoint since = kNever;  // the oldest record that one of them wants
+  TimePoint since = kNever;       // the oldest record that one of them wants
+  std::optional<LogMark> told{};  // by an earlier run
   std::vector<std::unique_ptr<RecordMonitor>> readers;
 };
 
-SharedLog kernelLog(const fault::LogMonitorConfig&, const std::string& kmsgPath) {
+// Where the kernel log is, and how far an earlier run has told it.
+struct KernelLogPlace {
+  std::string path;
+  std::optional<LogMark> told;
+};
+
+SharedLog kernelLog(const fault::LogMonitorConfig&, const KernelLogPlace& place) {
   SharedLog log;
   log.key = "kmsg";
   log.name = kernelLogName();
   log.thread = "kmsg";
-  log.makeReader = [kmsgPath](TimePoint) {
-    return std::make_unique<KmsgReader>([kmsgPath] { return openKernelLog(kmsgPath); }, monotonicTime);
+  log.told = place.told;
+  log.makeReader = [place](TimePoint) {
+    return std::make_unique<KmsgReader>([path = place.path] { return openKernelLog(path); }, monotonicTime,
+                                        place.told);
   };
   return log;
 }
 
-SharedLog programJournal(const fault::LogMonitorConfig& config, const std::string&) {
+SharedLog programJournal(const fault::LogMonitorConfig& config, const KernelLogPlace&) {
   const JournalSelection selection{.folder = config.logPath,
                                    .identifier = config.pluginConfig.at(fault::kJournalSource)};
   SharedLog log;
@@ -50,7 +59,7 @@ SharedLog programJournal(const fault::LogMonitorConfig& config, const std::strin
   return log;
 }
 
-SharedLog textFile(const fault::LogMonitorConfig& config, const std::string&) {
+SharedLog textFile(const fault::LogMonitorConfig& config, const KernelLogPlace&) {
   SharedLog log;
   log.key = "filelog\n" + config.logPath;
   for (const auto& [key, value] : config.pluginConfig) {
@@ -70,18 +79,18 @@ SharedLog textFile(const fault::LogMonitorConfig& config, const std::string&) {
 
 struct LogPlugin {
   std::string_view name;
-  SharedLog (*describe)(const fault::LogMonitorConfig& config, const std::string& kmsgPath);
+  SharedLog (*describe)(const fault::LogMonitorConfig& config, const KernelLogPlace& place);
 };
 constexpr LogPlugin kPlugins[] = {{"kmsg", kernelLog}, {"journald", programJournal}, {"filelog", textFile}};
 
-Result<SharedLog> describe(const fault::LogMonitorConfig& config, const std::string& kmsgPath) {
+Result<SharedLog> describe(const fault::LogMonitorConfig& config, const KernelLogPlace& place) {
   const auto plugin = std::ranges::find(kPlugins, config.plugin, &LogPlugin::name);
   if (plugin == std::end(kPlugins)) {
     return fail(Code::kInvalidArgument,
                 config.file + ": plugin: expected \"kmsg\", \"journald\" or \"filelog\", found \"" +
                     config.plugin + "\"");
   }
-  return plugin->describe(config, kmsgPath);
+  return plugin->describe(config, place);
 }
 
 // The log among those that are known, or as a new one. Logs are told apart by their names, too.
@@ -103,7 +112,7 @@ std::unique_ptr<Monitor> feedOf(SharedLog log, const Surroundings& surroundings)
     return std::make_unique<SourceThread>(thread, makeReader(since), clock, signal);
   };
   return std::make_unique<LogFeed>(std::move(log.name), std::move(make), std::move(log.readers),
-                                   surroundings.metrics);
+                                   surroundings.metrics, log.told);
 }
 
 }  // namespace
@@ -113,17 +122,19 @@ Result<std::vector<std::unique_ptr<Monitor>>> makeLogFeeds(
     std::vector<std::unique_ptr<RecordMonitor>> kernelLogReaders, const std::string& kmsgPath,
     const Surroundings& surroundings) {
   const TimePoint now = surroundings.clock.now();
+  const KernelLogPlace place{kmsgPath, surroundings.kernelLogTold};
   std::vector<SharedLog> logs;
   for (fault::LogMonitorConfig& config : configs) {
-    MAINSTAY_ASSIGN(SharedLog described, describe(config, kmsgPath));
+    MAINSTAY_ASSIGN(SharedLog described, describe(config, place));
     SharedLog& log = shared(std::move(described), config.file, logs);
-    const TimePoint start = startTime(now, surroundings.uptime, config.lookback, config.delay);
+    const Duration lookback = log.told ? surroundings.kernelLookback(config.lookback) : config.lookback;
+    const TimePoint start = startTime(now, surroundings.uptime, lookback, config.delay);
     MAINSTAY_ASSIGN(LogMonitor monitor, LogMonitor::create(std::move(config), start));
     log.readers.push_back(std::make_unique<LogMonitor>(std::move(monitor)));
     log.since = std::min({log.since, start, now});
   }
   if (!kernelLogReaders.empty()) {
-    SharedLog& log = shared(kernelLog({}, kmsgPath), kmsgPath, logs);
+    SharedLog& log = shared(kernelLog({}, place), kmsgPath, logs);
     std::ranges::move(kernelLogReaders, std::back_inserter(log.readers));
   }
   std::vector<std::unique_ptr<Monitor>> feeds;

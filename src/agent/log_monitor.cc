@@ -44,6 +44,11 @@ void LogMonitor::take(const fault::Record& record, NodeState& state) {
   }
 }
 
+// Lines of the window, which may begin what a later line completes.
+void LogMonitor::recall(const fault::Record& record) {
+  onRecord(record);
+}
+
 Problem LogMonitor::problemOf(const fault::Matcher::Match& match) const {
   const fault::Rule& rule = config_.rules[match.rule];
   const auto& window = matcher_.window();

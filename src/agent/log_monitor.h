@@ -25,6 +25,7 @@ class LogMonitor final : public RecordMonitor {
   std::vector<ConditionSpec> conditions() const override;
   std::vector<ReasonSpec> reasons() const override;
   void take(const fault::Record& record, NodeState& state) override;
+  void recall(const fault::Record& record) override;
 
  private:
   LogMonitor(fault::LogMonitorConfig config, TimePoint start, fault::Matcher matcher,

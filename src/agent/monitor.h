@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/node_state.h"
+#include "agent/sources/source.h"
 #include "base/signal.h"
 
 namespace mainstay::agent {
@@ -17,6 +18,7 @@ struct SourceStatus {
   std::string trouble;                // why it does not see; "" = it sees
   std::optional<TimePoint> lastNews;  // when it last gave something
   Duration lag{};                     // how old that was when it was taken
+  std::optional<LogMark> told{};      // of a log with numbered records: how far it was read and told
 };
 
 // Owned and used by the agent's loop; threads that wait for the outside belong to the implementation, and raise the

@@ -1,5 +1,7 @@
 // The part of NodeState that hears checks. A check tells its state at every run, and several may speak of one
 // condition: what one of them finds is not undone by another that finds nothing.
+#include <algorithm>
+
 #include "agent/node_state.h"
 #include "fault/text.h"
 
@@ -80,10 +82,7 @@ void NodeState::takeNoProblem(Held& held, const Verdict& verdict, const LastWord
     sayOthers(held, verdict, before);
     return;
   }
-  const LastWord* unknown = nullptr;
-  for (const auto& [id, word] : held.checks) {
-    unknown = word.status == "Unknown" ? &word : unknown;
-  }
+  const LastWord* unknown = unknownOf(held);
   if (held.condition.status == (unknown ? "Unknown" : "False")) {
     return;
   }
@@ -102,6 +101,12 @@ void NodeState::sayOthers(Held& held, const Verdict& verdict, const LastWord& be
   if (held.condition.reason != before.reason) {
     tellChange(held, verdict.source, verdict.time);
   }
+}
+
+const NodeState::LastWord* NodeState::unknownOf(const Held& held) const {
+  const auto at =
+      std::ranges::find_if(held.checks, [](const auto& check) { return check.second.status == "Unknown"; });
+  return at == held.checks.end() ? nullptr : &at->second;
 }
 
 std::set<std::string> NodeState::problemsOf(const Held& held) const {

@@ -50,6 +50,9 @@ TimePoint NodePublisher::step(TimePoint now, NodeState& state) {
       publish(now, state);
     }
   }
+  if (now >= lookDue(state)) {
+    look(now, state);
+  }
   queueEvents(now, state);
   if (!events_.empty() && now >= eventRetryAt_) {
     sendEvent(now);
@@ -58,7 +61,7 @@ TimePoint NodePublisher::step(TimePoint now, NodeState& state) {
 
   const TimePoint nextEvent = events_.empty() ? kNever : std::max(now, eventRetryAt_);
   const TimePoint nextCall = settings_.keepWarm > Duration{} ? lastCall_ + settings_.keepWarm : kNever;
-  return std::min({publishDue(state), nextEvent, nextCall});
+  return std::min({publishDue(state), lookDue(state), nextEvent, nextCall});
 }
 
 void NodePublisher::readNode(TimePoint now, NodeState& state) {
@@ -129,13 +132,13 @@ void NodePublisher::publish(TimePoint now, NodeState& state) {
   if (const std::string uid = findString(*node, "metadata", "uid"); !uid.empty()) {
     uid_ = uid;
   }
-  state.noteCordon(*node);
-  state.onPublished();
   failures_ = 0;
   retryAt_ = now;
-  lastPatch_ = now;
+  lastPatch_ = lastLook_ = now;
   publishedRevision_ = state.revision();
   publishedRefreshes_ = state.refreshes();
+  state.onPublished(*node);
+  state.hear(*node, now);
 }
 
 void NodePublisher::countPatch(const char* result) {
@@ -191,6 +194,18 @@ void NodePublisher::sendEvent(TimePoint now) {
   events_.pop_front();
   eventTries_ = 0;
   eventRetryAt_ = now;
+}
+
+// A node without a fault costs the API server nothing.
+TimePoint NodePublisher::lookDue(const NodeState& state) const {
+  return state.hasFindings() && settings_.updateConditions ? lastLook_ + settings_.lookEvery : kNever;
+}
+
+void NodePublisher::look(TimePoint now, NodeState& state) {
+  lastCall_ = lastLook_ = now;
+  if (const auto node = kube::get(api_, api::kNodes, "", settings_.nodeName)) {
+    state.hear(*node, now);
+  }
 }
 
 void NodePublisher::stayWarm(TimePoint now) {

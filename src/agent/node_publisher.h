@@ -28,6 +28,8 @@ struct PublisherSettings {
   // An API server closes a connection that is idle for about 90 s, and a new one costs twice a patch; zero =
   // let it.
   Duration keepWarm = std::chrono::seconds(20);
+  // How often it looks, while a finding stands, whether a person calls it over.
+  Duration lookEvery = std::chrono::seconds(20);
 };
 
 // Owned and used by one loop.
@@ -46,6 +48,8 @@ class NodePublisher {
   void yieldToOthers(NodeState& state);
   void publish(TimePoint now, NodeState& state);
   void sendEvent(TimePoint now);
+  TimePoint lookDue(const NodeState& state) const;
+  void look(TimePoint now, NodeState& state);
   void stayWarm(TimePoint now);
   void countPatch(const char* result);
   Duration backOff(const Error& error);
@@ -61,6 +65,7 @@ class NodePublisher {
   bool waited_ = false;  // longer than waitTimeout, which was reported
   std::string uid_;
   TimePoint lastCall_{};
+  TimePoint lastLook_{};  // at the node
 
   int failures_ = 0;  // of reading or patching, in a row
   TimePoint retryAt_{};

@@ -28,6 +28,26 @@ std::map<std::string, std::string> conditionOwners(const Json& node, std::string
   return owners;
 }
 
+// The same boot is the same machine: whose instance it is, the Node says later.
+void NodeState::recall(const Standing& standing) {
+  std::vector<fault::Finding> findings;
+  std::ranges::transform(standing.findings, std::back_inserter(findings), &KnownFinding::finding);
+  for (Held& held : conditions_) {
+    const auto old = std::ranges::find(standing.conditions, held.condition.type, &api::Condition::type);
+    if (old == standing.conditions.end() || !inEvidence(*old, findings)) {
+      continue;
+    }
+    for (const KnownFinding& known : standing.findings) {
+      if (known.finding.type == old->type && inEvidence(known.finding)) {
+        adoptFinding(known.finding, known.message, known.onNode);
+      }
+    }
+    adopt(held, *old);
+  }
+  ++restorations_;
+  ++revision_;
+}
+
 Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint now) {
   MAINSTAY_ASSIGN(const api::Node node, api::decodeNode(object));
   instance_ = node.providerId.empty() ? node.meta.uid : node.providerId;
@@ -38,7 +58,8 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
     markOwners(object);
   }
   auto findings = fault::decodeFindings(node.meta.annotation(api::kFindingsAnnotation));
-  if (!findings) {
+  const bool readable = findings.has_value();
+  if (!readable) {
     addEvent({kAgentSource, true, "FindingsUnreadable",
               std::string("the annotation ") + api::kFindingsAnnotation +
                   " is not as this agent wrote it, and is written anew: " + findings.error().toString(),
@@ -51,17 +72,37 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
       restoreCondition(held, *old, *findings, now);
     }
   }
-  noteCordon(object);
-  restored_ = true;
+  if (readable) {
+    endTakenOff(node, *findings, now);
+  }
+  ended_.clear();
   abandonUndeclared(object, node, now);
+  hear(object, now);
+  ++restorations_;
   ++revision_;
   return {};
 }
 
-void NodeState::noteCordon(const Json& node) {
-  const Json* unschedulable = mainstay::find(node, "spec", "unschedulable");
-  const bool ours = findString(node, "metadata", "annotations", api::kCordonedAnnotation) == "true";
-  cordoned_ = unschedulable && unschedulable->is_bool() && unschedulable->get_bool() && !ours;
+// A condition that is not True any more takes its findings along.
+void NodeState::endTakenOff(const api::Node& node, const std::vector<fault::Finding>& findings,
+                            TimePoint now) {
+  std::string ids;
+  const auto known = seen_;
+  for (const auto& [id, seen] : known) {
+    const api::Condition* condition = node.condition(seen.finding.type);
+    const bool there =
+        condition && condition->status == "True" && std::ranges::count(findings, id, &fault::Finding::id) > 0;
+    if (!there && !seen.onNode.empty() && seen.onNode == node.meta.uid) {
+      ids += (ids.empty() ? "" : ", ") + id;
+      resolve(seen.finding.type, seen.finding.rule, seen.finding.device, now);
+    }
+  }
+  if (!ids.empty()) {
+    addEvent({kAgentSource, false, "FindingsTakenOff",
+              "over, because they were taken off the node while this agent was away: " + ids +
+                  ". What is seen again is raised again",
+              "", now});
+  }
 }
 
 void NodeState::abandonUndeclared(const Json& object, const api::Node& node, TimePoint now) {
@@ -104,16 +145,18 @@ void NodeState::markOwners(const Json& node) {
 void NodeState::restoreCondition(Held& held, const api::Condition& old,
                                  const std::vector<fault::Finding>& findings, TimePoint now) {
   const bool problemNow = held.condition.status == "True";
+  const bool told =
+      std::ranges::any_of(events_, [&](const NodeEvent& event) { return event.condition == old.type; });
   if (inEvidence(old, findings)) {
     for (const fault::Finding& finding : findings) {
       if (finding.type == old.type && inEvidence(finding)) {
-        adoptFinding(finding, finding.reason == old.reason ? old.message : "");
+        adoptFinding(finding, finding.reason == old.reason ? old.message : "", "");
       }
     }
     if (!problemNow || held.condition.reason == old.reason) {
       adopt(held, old);
     }
-  } else if (held.told && held.condition.status == "False") {
+  } else if (held.told && held.condition.status == "False" && !told) {
     set(held, "False", held.spec.reason, held.spec.message, now, held.spec.source);
   }
 }
@@ -131,19 +174,25 @@ void NodeState::adopt(Held& held, const api::Condition& old) {
   held.told = true;
 }
 
-void NodeState::adoptFinding(const fault::Finding& finding, const std::string& message) {
+// Known already: from the file, or seen since the start.
+void NodeState::adoptFinding(const fault::Finding& finding, const std::string& message,
+                             const std::string& onNode) {
   const auto [at, isNew] = seen_.try_emplace(finding.id);
   Seen& seen = at->second;
   if (isNew) {
     seen.finding = finding;
     seen.message = message;
+    seen.onNode = onNode;
   } else {
-    seen.finding.first = finding.first;
-    seen.finding.seq = finding.seq;
+    if (finding.first < seen.finding.first) {
+      seen.finding.first = finding.first;
+      seen.finding.seq = finding.seq;
+    }
+    seen.finding.last = std::max(seen.finding.last, finding.last);
     seen.finding.count = std::max(seen.finding.count, finding.count);
   }
   seen.finding.instance = instance_;
-  seen.countedUntil = finding.last + kStampSlack;
+  seen.countedUntil = std::max(seen.countedUntil.value_or(TimePoint{}), finding.last + kStampSlack);
   dropOldestFinding();
 }
 
@@ -166,9 +215,9 @@ bool NodeState::isOutdated(const fault::Finding& finding, const ReasonSpec& spec
 
 bool NodeState::inEvidence(const fault::Finding& finding) const {
   const auto spec = reasonSpec(finding.type, finding.reason);
-  const bool sameInstance = finding.instance.empty() || finding.instance == instance_;
+  const bool sameInstance = finding.instance.empty() || instance_.empty() || finding.instance == instance_;
   const bool sameBoot = finding.bootId == machine_.bootId;
-  return spec && !isOutdated(finding, *spec) && sameInstance &&
+  return spec && !isOutdated(finding, *spec) && !ended_.contains(finding.id) && sameInstance &&
          (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
 }
 

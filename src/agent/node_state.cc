@@ -78,16 +78,40 @@ void NodeState::resolve(const std::string& type, const std::string& rule, const 
   if (at == seen_.end() || at->second.finding.type != type) {
     return;
   }
-  const std::string reason = at->second.finding.reason;
-  seen_.erase(at);
-  const auto ofType = [&](const auto& entry) { return entry.second.finding.type == type; };
-  if (std::ranges::none_of(seen_, ofType)) {
-    clear(type, now);
+  endReason(type, forget(at->first));
+  if (Held* held = find(type)) {
+    settle(*held, now);
+  }
+}
+
+// Takes a finding away, and what a check said of it; returns its reason.
+std::string NodeState::forget(std::string id) {
+  const fault::Finding finding = seen_.at(id).finding;
+  seen_.erase(id);
+  if (Held* held = find(finding.type)) {
+    held->checks.erase(id);
+  }
+  if (instance_.empty() && ended_.size() < fault::kMaxFindings) {
+    ended_.insert(std::move(id));
+  }
+  return finding.reason;
+}
+
+// After something is over: the condition says the worst of what is left, else Unknown while a check cannot tell, else
+// that there is no problem.
+void NodeState::settle(Held& held, TimePoint now) {
+  if (!problemsOf(held).empty()) {
+    sayWorst(held);
     return;
   }
-  endReason(type, reason);
-  if (Held* held = find(type)) {
-    sayWorst(*held);
+  if (held.condition.status != "True") {
+    return;
+  }
+  setGauge(held.condition.type, held.condition.reason, 0);
+  if (const LastWord* unknown = unknownOf(held)) {
+    set(held, "Unknown", unknown->reason, unknown->message, now, held.spec.source);
+  } else {
+    set(held, "False", held.spec.reason, held.spec.message, now, held.spec.source);
   }
 }
 
@@ -121,22 +145,6 @@ void NodeState::sayWorst(Held& held) {
   }
 }
 
-void NodeState::clear(const std::string& type, TimePoint now) {
-  Held* held = find(type);
-  if (!held || held->condition.status != "True") {
-    return;
-  }
-  setGauge(type, held->condition.reason, 0);
-  for (const auto& [id, seen] : seen_) {
-    if (seen.finding.type == type && seen.finding.reason != held->condition.reason) {
-      setGauge(type, seen.finding.reason, 0);
-    }
-  }
-  std::erase_if(seen_, [&](const auto& entry) { return entry.second.finding.type == type; });
-  held->checks.clear();
-  set(*held, "False", held->spec.reason, held->spec.message, now, held->spec.source);
-}
-
 void NodeState::set(Held& held, const std::string& status, const std::string& reason,
                     const std::string& message, TimePoint time, const std::string& source) {
   held.told = true;
@@ -163,8 +171,10 @@ NodeState::Sight NodeState::remember(const Problem& problem) {
     finding.count += readAgain ? 0 : 1;
     finding.last = std::max(finding.last, problem.time);
     refreshes_ += readAgain ? 0 : 1;
+    at->second.onNode = readAgain ? at->second.onNode : "";
     return problem.joins && revise(at->second, problem) ? Sight::kChanged : Sight::kAgain;
   }
+  ended_.erase(id);
   finding.id = id;
   finding.type = problem.condition;
   finding.reason = problem.reason;
@@ -261,13 +271,24 @@ Json NodeState::patch(TimePoint now) const {
     conditions.push_back(JsonObject{{"$patch", "delete"}, {"type", type}});
   }
   const Json annotation = findings.empty() ? Json(nullptr) : Json(fault::encodeFindings(std::move(findings)));
-  return JsonObject{
-      {"metadata", JsonObject{{"annotations", JsonObject{{api::kFindingsAnnotation, annotation}}}}},
-      {"status", JsonObject{{"conditions", std::move(conditions)}}}};
+  JsonObject annotations{{api::kFindingsAnnotation, annotation}};
+  if (!heard_.empty()) {
+    annotations[api::kClearAnnotation] = nullptr;
+  }
+  return JsonObject{{"metadata", JsonObject{{"annotations", std::move(annotations)}}},
+                    {"status", JsonObject{{"conditions", std::move(conditions)}}}};
 }
 
-void NodeState::onPublished() {
+void NodeState::onPublished(const Json& node) {
   abandoned_.clear();
+  const std::string uid = findString(node, "metadata", "uid");
+  const auto there =
+      fault::decodeFindings(findString(node, "metadata", "annotations", api::kFindingsAnnotation));
+  for (auto& [id, seen] : seen_) {
+    const bool isThere = there && std::ranges::count(*there, id, &fault::Finding::id) > 0;
+    const std::string before = std::exchange(seen.onNode, isThere ? uid : seen.onNode);
+    placings_ += before == seen.onNode ? 0 : 1;
+  }
 }
 
 std::vector<api::Condition> NodeState::conditions() const {
@@ -286,6 +307,16 @@ std::vector<fault::Finding> NodeState::findings() const {
     all.push_back(seen.finding);
   }
   return all;
+}
+
+Standing NodeState::standing() const {
+  Standing standing;
+  std::ranges::copy_if(conditions(), std::back_inserter(standing.conditions),
+                       [](const api::Condition& condition) { return condition.status == "True"; });
+  for (const auto& [id, seen] : seen_) {
+    standing.findings.push_back({seen.finding, seen.message, seen.onNode});
+  }
+  return standing;
 }
 
 std::deque<NodeEvent> NodeState::takeEvents() {

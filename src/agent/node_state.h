@@ -13,6 +13,7 @@
 #include "agent/problem.h"
 #include "api/core.h"
 #include "base/json.h"
+#include "fault/clear_request.h"
 
 namespace mainstay::agent {
 
@@ -39,6 +40,17 @@ struct Machine {
   TimePoint booted{};
 };
 
+// What stands, as one run of the agent leaves it to the next.
+struct KnownFinding {
+  fault::Finding finding;
+  std::string message;  // what its condition says when it is the worst
+  std::string onNode;   // UID of the Node whose annotation holds it as it is here; "" = none that is known of
+};
+struct Standing {
+  std::vector<api::Condition> conditions;  // those that are True
+  std::vector<KnownFinding> findings;
+};
+
 class NodeState {
  public:
   // Every condition starts as no problem, `now`. Where two configs name one type, the first gives its
@@ -58,30 +70,38 @@ class NodeState {
   void judge(const Verdict& verdict);
   // Something worth telling that is no problem of a condition.
   void tell(NodeEvent event) { addEvent(std::move(event)); }
-  // Back to no problem, with an Event; the findings of the type go.
-  void clear(const std::string& type, TimePoint now);
 
+  // Takes over, at the start, what an earlier run in this boot left.
+  void recall(const Standing& standing);
   // Takes over, after a restart, what the Node says: conditions that are still in evidence stay True. The
   // others are cleared with an Event. Types that another field manager owns are left alone from now on,
   // unless `takeConditions`. Types that only our field manager has written and that nobody of this run declares are
-  // those of rules that are gone: they are taken off the Node, with an Event.
+  // those of rules that are gone: they are taken off the Node, with an Event. What was recalled and was on this Node, but
+  // is not any more, somebody has taken off: it is over.
   Result<> restore(const Json& node, bool takeConditions, TimePoint now);
   // Leaves alone, from now on and with an Event, the types that another field manager owns in this Node.
   void markOwners(const Json& node);
-  // Whether restore() has taken place, and every finding that stands.
-  bool restored() const { return restored_; }
+  // How often something of an earlier run was taken over, and every finding that stands.
+  int restorations() const { return restorations_; }
   std::vector<fault::Finding> findings() const;
+  bool hasFindings() const { return !seen_.empty(); }
+  Standing standing() const;
+  // Takes note of what others have written on the Node: a cordon, and that a person calls faults over (the annotation
+  // mainstay.dev/clear): those that were last seen before are, with an Event, and the next patch takes the annotation off.
+  void hear(const Json& node, TimePoint now);
   // Whether the Node, as it was last seen, is cordoned by somebody other than Mainstay: a person at work.
-  void noteCordon(const Json& node);
   bool cordoned() const { return cordoned_; }
 
   // What to send: the strategic merge patch of nodes/NAME/status, with all conditions and the findings.
   Json patch(TimePoint now) const;
-  // The patch has been written: what it takes off the Node once is not taken off again, should another writer add it.
-  void onPublished();
+  // The patch has been written, and the Node is this now: what it takes off the Node once is not taken off again, should
+  // another writer add it.
+  void onPublished(const Json& node);
   // Rises when something should be published at once / when it can wait (a finding was seen again).
   std::uint64_t revision() const { return revision_; }
   std::uint64_t refreshes() const { return refreshes_; }
+  // Rises when standing() changes by more than that a finding was seen again.
+  std::uint64_t knowledge() const { return revision_ + placings_; }
 
   std::vector<api::Condition> conditions() const;
   // At most the newest kMaxEvents; nobody takes them while the API server is away.
@@ -110,6 +130,7 @@ class NodeState {
     std::string message;  // what its condition says when it is the worst; "" = the finding's line
     // Restored: records up to here were counted before the restart, and are read again by the lookback.
     std::optional<TimePoint> countedUntil;
+    std::string onNode;  // as in KnownFinding
   };
 
   Held* find(const std::string& type);
@@ -118,6 +139,8 @@ class NodeState {
   enum class Sight { kFirst, kChanged, kAgain };
   Sight remember(const Problem& problem);
   bool revise(Seen& seen, const Problem& problem);
+  std::string forget(std::string id);
+  void settle(Held& held, TimePoint now);
   void endReason(const std::string& type, const std::string& reason);
   void sayWorst(Held& held);
   void tellChange(const Held& held, const std::string& source, TimePoint time);
@@ -132,30 +155,42 @@ class NodeState {
   void takeNoProblem(Held& held, const Verdict& verdict, const LastWord& before);
   void sayOthers(Held& held, const Verdict& verdict, const LastWord& before);
   std::set<std::string> problemsOf(const Held& held) const;  // the reasons that hold
+  const LastWord* unknownOf(const Held& held) const;         // of a check that cannot tell; nullptr = none
 
   // Restoring (node_restore.cc).
   void restoreCondition(Held& held, const api::Condition& old, const std::vector<fault::Finding>& findings,
                         TimePoint now);
+  void endTakenOff(const api::Node& node, const std::vector<fault::Finding>& findings, TimePoint now);
   void abandonUndeclared(const Json& object, const api::Node& node, TimePoint now);
   void adopt(Held& held, const api::Condition& old);
-  void adoptFinding(const fault::Finding& finding, const std::string& message);
+  void adoptFinding(const fault::Finding& finding, const std::string& message, const std::string& onNode);
   bool isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const;
   std::optional<ReasonSpec> reasonSpec(const std::string& type, const std::string& reason) const;
   bool inEvidence(const fault::Finding& finding) const;
   bool inEvidence(const api::Condition& old, const std::vector<fault::Finding>& findings) const;
 
+  // What others write (node_clear.cc).
+  void noteCordon(const Json& node);
+  void clear(Held& held, const fault::ClearRequest& request, TimePoint now);
+  void tellCleared(const std::string& type, const fault::ClearRequest& request,
+                   const std::vector<fault::Finding>& over, const std::vector<fault::Finding>& since,
+                   TimePoint now);
+
   std::vector<Held> conditions_;
   const std::vector<ReasonSpec> reasons_;
   const Machine machine_;
-  bool restored_ = false;
+  int restorations_ = 0;
   bool cordoned_ = false;
+  std::string heard_;                   // mainstay.dev/clear, as it was last read; "" = none that is known of
   std::vector<std::string> abandoned_;  // types to be taken off the Node
   std::string instance_;                // known once restored
   std::map<std::string, Seen> seen_;    // findings by id, at most kMaxFindings
+  std::set<std::string> ended_;         // of those that were recalled, before the Node was read
   std::deque<NodeEvent> events_;
   std::vector<MetricStep> metrics_;
   std::uint64_t revision_ = 1;
   std::uint64_t refreshes_ = 0;
+  std::uint64_t placings_ = 0;  // changes of where findings are known to be
 };
 
 // Condition types of a Node that field managers other than `manager` own, and which (metadata.managedFields).

@@ -176,7 +176,8 @@ TEST(NodeStateTest, CountersAndGaugesAreThoseOfNodeProblemDetector) {
   EXPECT_EQ(series["NeuronHealth/Dma"], 0);
   EXPECT_EQ(series["NeuronHealth/Hbm"], 1);
   EXPECT_EQ(series["KernelDeadlock/DockerHung"], 1);
-  state.clear("NeuronHealth", kStart);
+  state.resolve("NeuronHealth", "f.json#Dma", "", kStart);
+  state.resolve("NeuronHealth", "f.json#Hbm", "", kStart);
   series.take(state);
   EXPECT_EQ(series["NeuronHealth/Hbm"], 0);
   EXPECT_EQ(series["KernelDeadlock/DockerHung"], 1);
@@ -194,18 +195,18 @@ TEST(NodeStateTest, AConfigWithoutMetricsMakesNone) {
   EXPECT_TRUE(state.takeMetrics().empty());
 }
 
-TEST(NodeStateTest, ClearingTakesTheFindingsAlongAndSaysSo) {
+TEST(NodeStateTest, TheEndOfTheLastFindingIsTold) {
   NodeState state = freshState();
   state.report(permanent("NeuronHealth", "Dma", kStart));
   state.takeEvents();
-  state.clear("NeuronHealth", kStart + 1min);
+  state.resolve("NeuronHealth", "f.json#Dma", "", kStart + 1min);
   const auto events = state.takeEvents();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_FALSE(events[0].warning);
   EXPECT_EQ(events[0].reason, "NeuronHasNoError");
   EXPECT_EQ(conditionOf(state, "NeuronHealth").lastTransition, kStart + 1min);
   EXPECT_TRUE(publishedFindings(state).empty());
-  state.clear("NeuronHealth", kStart + 2min);
+  state.resolve("NeuronHealth", "f.json#Dma", "", kStart + 2min);
   EXPECT_TRUE(state.takeEvents().empty());
 }
 
@@ -300,6 +301,24 @@ TEST(NodeStateTest, AVerdictIsAStateAndOnlyItsChangeIsTold) {
   series.take(state);
   EXPECT_EQ(series["DockerHung"], 2);
   EXPECT_EQ(series["KernelDeadlock/DockerHung"], 0);
+}
+
+TEST(NodeStateTest, WhatACheckCannotTellIsNotFineWhenTheLastFindingIsOver) {
+  NodeState state = freshState();
+  Verdict verdict;
+  verdict.source = "ntp-monitor";
+  verdict.condition = "KernelDeadlock";
+  verdict.status = "Unknown";
+  verdict.reason = "KernelHasNoDeadlock";
+  verdict.message = "timed out";
+  verdict.time = kStart;
+  verdict.rule = "ntp.json#rules[0]";
+  state.judge(verdict);
+  state.report(permanent("KernelDeadlock", "DockerHung", kStart));
+  ASSERT_EQ(conditionOf(state, "KernelDeadlock").status, "True");
+  state.resolve("KernelDeadlock", "f.json#DockerHung", "", kStart + 1min);
+  EXPECT_EQ(conditionOf(state, "KernelDeadlock").status, "Unknown");
+  EXPECT_EQ(conditionOf(state, "KernelDeadlock").message, "timed out");
 }
 
 TEST(NodeStateTest, ThePatchHoldsConditionsAndFindingsInOne) {
@@ -524,7 +543,7 @@ TEST(NodeRestoreTest, WhatOnlyWeHaveWrittenAndNobodyDeclaresAnyMoreIsTakenOffOnc
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].reason, "ConditionRemoved");
   EXPECT_NE(events[0].message.find("findings: Gone. "), std::string::npos) << events[0].message;
-  state.onPublished();
+  state.onPublished(node);
   EXPECT_TRUE(takenOff(state.patch(kStart)).empty()) << "another writer may have added it since";
 }
 

@@ -134,6 +134,10 @@ void addFlags(Flags& flags, Options& options) {
            "our own rules for the kernel log: shipped, the name of one pack, or files; later ones are laid "
            "over earlier")
       .add("kmsg-path", options.kmsgPath, "the kernel log: a device, or the socket of a stand-in")
+      .add("state-file", options.stateFile,
+           "file in which a run leaves to the next one of the same boot how far it read the kernel log, and "
+           "what "
+           "stands; empty: none")
       .add("boot-id-path", options.bootIdPath, "file that holds the id of this boot")
       .add("probes", options.probes, "probes of devices to run: names, or all; help lists what each finds")
       .add("probe-config", options.probeConfig, "YAML file of thresholds and intervals of probes")

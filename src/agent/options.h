@@ -45,6 +45,7 @@ struct Options {
   std::string kubeconfig;
   std::vector<std::string> rulePacks;  // "shipped", names of ours, files
   std::string kmsgPath = "/dev/kmsg";
+  std::string stateFile;
   std::string bootIdPath = "/proc/sys/kernel/random/boot_id";
   std::vector<std::string> probes;
   std::string probeConfig;

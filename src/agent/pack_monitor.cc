@@ -126,6 +126,17 @@ void PackMonitor::take(const fault::Record& record, NodeState& state) {
   }
 }
 
+// The engine is to know what it knew: a message that has begun, a fault that is held, one that a later line ends.
+void PackMonitor::recall(const fault::Record& record) {
+  if (record.time >= start_) {
+    engine_.take(record);
+  }
+}
+
+void PackMonitor::recallUntil(TimePoint time) {
+  engine_.step(time);
+}
+
 TimePoint PackMonitor::step(TimePoint now, NodeState& state) {
   tell(engine_.step(now), now, state);
   return engine_.nextWake();

@@ -20,6 +20,8 @@ class PackMonitor final : public RecordMonitor {
   std::vector<ConditionSpec> conditions() const override;
   std::vector<ReasonSpec> reasons() const override;
   void take(const fault::Record& record, NodeState& state) override;
+  void recall(const fault::Record& record) override;
+  void recallUntil(TimePoint time) override;
   TimePoint step(TimePoint now, NodeState& state) override;
 
  private:

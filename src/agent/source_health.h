@@ -20,12 +20,13 @@ void mended(const std::string& reason, const std::string& device, TimePoint now,
 
 // How a source is called in findings, metrics and words.
 struct SourceName {
-  std::string source;  // "kmsg": the finding's device, the label of metrics
-  std::string title;   // "kernel log", for people
-  std::string prefix;  // "KernelLog": reasons are KernelLogUnreadable and KernelLogRecordsLost
+  std::string source;     // "kmsg": the finding's device, the label of metrics
+  std::string title;      // "kernel log", for people
+  std::string prefix;     // "KernelLog": reasons are KernelLogUnreadable and KernelLogRecordsLost
+  bool numbered = false;  // its records have numbers that a restart of the agent does not change
 };
 inline SourceName kernelLogName() {
-  return {"kmsg", "kernel log", "KernelLog"};
+  return {"kmsg", "kernel log", "KernelLog", true};
 }
 
 // How long a loss stays visible after the last one: longer than two scrapes and two heartbeats.

@@ -25,6 +25,8 @@ inline constexpr char kMaxRetryAnnotation[] = "sagemaker.amazonaws.com/job-max-r
 inline constexpr char kGroup[] = "mainstay.dev";
 inline constexpr char kGroupVersion[] = "mainstay.dev/v1alpha1";
 inline constexpr char kFindingsAnnotation[] = "mainstay.dev/findings";
+inline constexpr char kClearAnnotation[] =
+    "mainstay.dev/clear";  // on a node: a person calls faults over; JSON {at, by, reason, condition}
 inline constexpr char kRecoveryAnnotation[] =
     "mainstay.dev/recovery";  // on a node: the open incident, marks our writes
 inline constexpr char kCordonedAnnotation[] = "mainstay.dev/cordoned";  // "true": we cordoned this node

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "base/flags.h"
+#include "cli/clear.h"
 #include "cli/connection.h"
 #include "cli/demo.h"
 #include "cli/explain.h"
@@ -21,6 +22,7 @@ namespace {
 struct Choices {
   explicit Choices(const Surroundings& surroundings) : connection(surroundings) {
     demo.programs = surroundings.programs;
+    clear.by = surroundings.environment("USER");
     demo.allowRealKmsg = surroundings.environment("MAINSTAY_REAL_KMSG") == "1";
   }
   Connection connection;
@@ -29,6 +31,7 @@ struct Choices {
   ExplainOptions explain;
   RulesOptions rules;
   ReleaseOptions release;
+  ClearOptions clear;
   std::string ns = "default";
   std::string name;
   std::string text;
@@ -155,14 +158,24 @@ void addReleaseFlags(Flags& flags, Choices& choices) {
   choices.connection.addFlags(flags);
 }
 
+void addNode(Flags& flags, Choices& choices) {
+  Flags& nodes = flags.command("node", "Nodes.");
+  Flags& release = nodes.command(
+      "release", "Call a node healthy: undo what is ours and close its incident.",
+      [&] { return releaseNode(choices.connection, choices.name, choices.release, std::cout, std::cerr); });
+  release.addArgument("name", choices.name, "name of the node");
+  addReleaseFlags(release, choices);
+  Flags& clear = nodes.command(
+      "clear", "Call faults of a node over: its agent clears their conditions.",
+      [&] { return clearNode(choices.connection, choices.name, choices.clear, std::cout, std::cerr); });
+  clear.addArgument("name", choices.name, "name of the node")
+      .add("reason", choices.clear.reason, "why; told in the Event")
+      .add("condition", choices.clear.condition, "type of the one to clear; empty: all that its agent writes")
+      .add("dry-run", choices.clear.dryRun, "only say what would be done");
+  choices.connection.addFlags(clear);
+}
+
 void addRelease(Flags& flags, Choices& choices) {
-  Flags& node =
-      flags.command("node", "Nodes.")
-          .command("release", "Call a node healthy: undo what is ours and close its incident.", [&] {
-            return releaseNode(choices.connection, choices.name, choices.release, std::cout, std::cerr);
-          });
-  node.addArgument("name", choices.name, "name of the node");
-  addReleaseFlags(node, choices);
   Flags& job = flags.command("job", "Training jobs.")
                    .command("release", "Start a job that we hold, and let it be.", [&] {
                      return releaseJob(choices.connection, choices.ns, choices.name, choices.release,
@@ -196,6 +209,7 @@ int run(int argc, const char* const* argv, const Surroundings& surroundings) {
   addExplain(flags, choices);
   addRules(flags, choices);
   addWhy(flags, choices);
+  addNode(flags, choices);
   addRelease(flags, choices);
   if (const auto code = flags.parse(argc, argv)) {
     return *code;

@@ -19,23 +19,6 @@ std::optional<Enum> fromName(const std::array<std::string_view, N>& names, std::
   return at == names.end() ? std::nullopt : std::optional(static_cast<Enum>(at - names.begin()));
 }
 
-JsonObject encode(const Finding& finding) {
-  return {{"id", finding.id},
-          {"type", finding.type},
-          {"reason", finding.reason},
-          {"class", finding.faultClass},
-          {"device", finding.device},
-          {"action", actionName(finding.action)},
-          {"rule", finding.rule},
-          {"seq", finding.seq},
-          {"bootID", finding.bootId},
-          {"instance", finding.instance},
-          {"first", formatMicroTime(finding.first)},
-          {"last", formatMicroTime(finding.last)},
-          {"count", finding.count},
-          {"line", cutUtf8(finding.line, kMaxFindingLine)}};
-}
-
 // JSON numbers above 2^63 arrive as another kind; both are counts to us.
 std::uint64_t unsignedOf(const Cursor& cursor, std::uint64_t fallback) {
   if (cursor.exists() && cursor.value().is_uint64()) {
@@ -47,30 +30,6 @@ std::uint64_t unsignedOf(const Cursor& cursor, std::uint64_t fallback) {
     return fallback;
   }
   return static_cast<std::uint64_t>(number);
-}
-
-Finding decode(const Cursor& element) {
-  Finding finding;
-  finding.id = element.at("id").string();
-  finding.type = element.at("type").string();
-  finding.reason = element.at("reason").string();
-  finding.faultClass = element.at("class").string("");
-  finding.device = element.at("device").string("");
-  const std::string action = element.at("action").string("none");
-  if (const auto parsed = parseAction(action)) {
-    finding.action = *parsed;
-  } else {
-    element.at("action").error("unknown action \"" + action + "\"");
-  }
-  finding.rule = element.at("rule").string("");
-  finding.seq = unsignedOf(element.at("seq"), 0);
-  finding.bootId = element.at("bootID").string("");
-  finding.instance = element.at("instance").string("");
-  finding.first = element.at("first").time().value_or(TimePoint{});
-  finding.last = element.at("last").time().value_or(finding.first);
-  finding.count = unsignedOf(element.at("count"), 1);
-  finding.line = element.at("line").string("");
-  return finding;
 }
 
 }  // namespace
@@ -103,13 +62,54 @@ std::optional<ClearOn> parseClearOn(std::string_view name) {
   return fromName<ClearOn>(kClearOnNames, name);
 }
 
+JsonObject encodeFinding(const Finding& finding) {
+  return {{"id", finding.id},
+          {"type", finding.type},
+          {"reason", finding.reason},
+          {"class", finding.faultClass},
+          {"device", finding.device},
+          {"action", actionName(finding.action)},
+          {"rule", finding.rule},
+          {"seq", finding.seq},
+          {"bootID", finding.bootId},
+          {"instance", finding.instance},
+          {"first", formatMicroTime(finding.first)},
+          {"last", formatMicroTime(finding.last)},
+          {"count", finding.count},
+          {"line", cutUtf8(finding.line, kMaxFindingLine)}};
+}
+
+Finding decodeFinding(const Cursor& element) {
+  Finding finding;
+  finding.id = element.at("id").string();
+  finding.type = element.at("type").string();
+  finding.reason = element.at("reason").string();
+  finding.faultClass = element.at("class").string("");
+  finding.device = element.at("device").string("");
+  const std::string action = element.at("action").string("none");
+  if (const auto parsed = parseAction(action)) {
+    finding.action = *parsed;
+  } else {
+    element.at("action").error("unknown action \"" + action + "\"");
+  }
+  finding.rule = element.at("rule").string("");
+  finding.seq = unsignedOf(element.at("seq"), 0);
+  finding.bootId = element.at("bootID").string("");
+  finding.instance = element.at("instance").string("");
+  finding.first = element.at("first").time().value_or(TimePoint{});
+  finding.last = element.at("last").time().value_or(finding.first);
+  finding.count = unsignedOf(element.at("count"), 1);
+  finding.line = element.at("line").string("");
+  return finding;
+}
+
 std::string encodeFindings(std::vector<Finding> findings) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.last < b.last; });
   std::vector<std::string> newestFirst;
   std::size_t bytes = 1;  // "[" and "]", less the comma that the first element does not have
   for (auto it = findings.rbegin(); it != findings.rend() && newestFirst.size() < kMaxFindings; ++it) {
-    std::string text = toText(encode(*it));
+    std::string text = toText(encodeFinding(*it));
     if (bytes + text.size() + 1 > kMaxFindingsBytes) {
       break;
     }
@@ -131,7 +131,7 @@ Result<std::vector<Finding>> decodeFindings(std::string_view annotation) {
   DecodeErrors errors;
   std::vector<Finding> findings;
   for (const Cursor& element : Cursor(document, errors).elements()) {
-    findings.push_back(decode(element));
+    findings.push_back(decodeFinding(element));
   }
   MAINSTAY_TRY(errors.result());
   return findings;

@@ -54,9 +54,13 @@ inline constexpr std::size_t kMaxFindings = 20;
 inline constexpr std::size_t kMaxFindingsBytes = 16 << 10;
 inline constexpr std::size_t kMaxFindingLine = 256;
 
+// One of them, as it stands in the annotation. Strict about types, lenient about unknown keys; mistakes go to the cursor.
+JsonObject encodeFinding(const Finding& finding);
+Finding decodeFinding(const Cursor& element);
+
 // The annotation's text: a JSON array, oldest first, cut to the bounds by dropping the oldest.
 std::string encodeFindings(std::vector<Finding> findings);
-// Strict about types, lenient about unknown keys. The error says which element and key.
+// The error says which element and key.
 Result<std::vector<Finding>> decodeFindings(std::string_view annotation);
 
 }  // namespace mainstay::fault

@@ -12,14 +12,17 @@ std::optional<Json> withoutAgentTraces(const Json& node) {
       conditions.push_back(JsonObject{{"$patch", "delete"}, {"type", type}});
     }
   }
-  if (conditions.empty() && findString(node, "metadata", "annotations", api::kFindingsAnnotation).empty()) {
+  const auto bears = [&](const char* annotation) {
+    return !findString(node, "metadata", "annotations", annotation).empty();
+  };
+  if (conditions.empty() && !bears(api::kFindingsAnnotation) && !bears(api::kClearAnnotation)) {
     return std::nullopt;
   }
   // The UID is a precondition: a node of the same name that came in between is not the one that was read.
-  return JsonObject{
-      {"metadata", JsonObject{{"uid", findString(node, "metadata", "uid")},
-                              {"annotations", JsonObject{{api::kFindingsAnnotation, nullptr}}}}},
-      {"status", JsonObject{{"conditions", std::move(conditions)}}}};
+  return JsonObject{{"metadata", JsonObject{{"uid", findString(node, "metadata", "uid")},
+                                            {"annotations", JsonObject{{api::kFindingsAnnotation, nullptr},
+                                                                       {api::kClearAnnotation, nullptr}}}}},
+                    {"status", JsonObject{{"conditions", std::move(conditions)}}}};
 }
 
 }  // namespace mainstay::recovery

@@ -199,7 +199,8 @@ TEST_F(ReleaseTest, AnUninstallTakesOffWhatAgentsWrote) {
   EXPECT_THAT(released.sentences, testing::Contains(HasSubstr("are taken off node d")));
   EXPECT_EQ(world.api.writes.back().path, World::nodePath("d") + "/status");
   EXPECT_EQ(world.api.writes.back().body,
-            parseJson(R"({"metadata": {"uid": "uid-1", "annotations": {"mainstay.dev/findings": null}},
+            parseJson(R"({"metadata": {"uid": "uid-1", "annotations": {"mainstay.dev/findings": null,
+                                                                   "mainstay.dev/clear": null}},
                           "status": {"conditions": [{"$patch": "delete", "type": "NeuronHealth"}]}})")
                 .value());
 }

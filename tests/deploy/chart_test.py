@@ -53,6 +53,7 @@ def test_every_value_is_described_by_the_schema_and_its_default_is_accepted():
     ("agent.rulePacks.use={Shipped}", "'/agent/rulePacks/use/0'"),
     ("agent.monitors.log.files={kernel-monitor.json}", "'/agent/monitors/log/files/0'"),
     ("agent.journal.folder=log", "'/agent/journal/folder'"),
+    ("agent.stateFolder=/state/", "'/agent/stateFolder'"),
 ])
 def test_wrong_values_are_refused_by_name(setting, complaint):
     assert complaint in refusal(setting)
@@ -159,11 +160,24 @@ def agent_of(*arguments):
 
 
 def mounts_of(pod, container):
-    """What of the host is mounted where, all of it read-only."""
+    """What of the host is mounted where; only the folder of the agent's state is not read-only."""
     paths = {v["name"]: (v["hostPath"]["path"], v["hostPath"]["type"]) for v in pod["volumes"] if "hostPath" in v}
     mounts = [m for m in container["volumeMounts"] if m["name"] in paths]
-    assert len(mounts) == len(paths) and all(m["readOnly"] for m in mounts)
+    assert len(mounts) == len(paths) and all(m.get("readOnly") for m in mounts if m["name"] != "state")
     return {m["mountPath"]: paths[m["name"]] for m in mounts}
+
+
+STATE = {"/var/lib/mainstay": ("/var/lib/mainstay", "DirectoryOrCreate")}
+
+
+def test_the_agent_leaves_its_state_on_the_host_unless_told_otherwise():
+    pod, agent = agent_of()
+    assert "--state-file=/var/lib/mainstay/agent-state.json" in agent["args"]
+    [mount] = [m for m in agent["volumeMounts"] if m["name"] == "state"]
+    assert "readOnly" not in mount
+    pod, agent = agent_of("--set", "agent.stateFolder=")
+    assert not [a for a in agent["args"] if "state-file" in a]
+    assert not [v for v in pod["volumes"] if v["name"] == "state"]
 
 
 def test_rule_files_of_the_image_and_of_the_user_reach_the_agent():
@@ -204,14 +218,15 @@ def test_a_configmap_of_node_problem_detector_is_used_as_it_is():
         "/var/log/journal": ("/var/log/journal", "Directory"),
         "/etc/machine-id": ("/etc/machine-id", "File"),
         "/var/log": ("/var/log", "Directory"),
-        "/opt/app/log": ("/opt/app/log", "Directory")}
+        "/opt/app/log": ("/opt/app/log", "Directory"),
+        **STATE}
 
 
 def test_by_default_the_agent_knows_our_packs_and_sees_the_kernel_log_alone():
     pod, agent = agent_of()
     assert [a for a in agent["args"] if "rule-packs" in a or "config." in a or "kmsg" in a] == [
         "--rule-packs=shipped", "--kmsg-path=/dev/kmsg"]
-    assert mounts_of(pod, agent) == {"/dev/kmsg": ("/dev/kmsg", "CharDevice")}
+    assert mounts_of(pod, agent) == {"/dev/kmsg": ("/dev/kmsg", "CharDevice"), **STATE}
     assert "hostNetwork" not in pod and "securityContext" not in pod
 
 

@@ -3,6 +3,8 @@ finds the condition, its subject, the Events and the action that are expected, a
 
 NAME.kmsg is the log, NAME.expect.json the expectation. Names of types and reasons there are those of our packs; a condition
 may have another type (`type_also`) or subject (`subject_also`), an action may be one of `also_ok`.
+
+B13 and B14 are also about a restart of the agent: src/agent/agent_restart_test.cc plays them.
 """
 import json
 import os

@@ -11,6 +11,7 @@
 #include "agent/probes/storage.h"
 #include "agent/sources/journal_reader.h"
 #include "agent/sources/line_splitter.h"
+#include "agent/state_file.h"
 #include "agent/stats/collectors.h"
 #include "agent/stats/config.h"
 #include "agent/stats/disk.h"
@@ -18,6 +19,7 @@
 #include "cloud/aws/call_error.h"
 #include "cloud/aws/shared_files.h"
 #include "cloud/aws/xml.h"
+#include "fault/clear_request.h"
 #include "fault/finding.h"
 #include "fault/json_places.h"
 #include "fault/line_format.h"
@@ -154,6 +156,18 @@ void findings(std::string_view input) {
   require(text.size() <= fault::kMaxFindingsBytes, "the annotation is bounded");
   const auto again = fault::decodeFindings(text);
   require(again && again->size() <= fault::kMaxFindings, "what we write we can read");
+}
+
+void agentState(std::string_view input) {
+  if (const auto request = fault::decodeClearRequest(input)) {
+    require(fault::decodeClearRequest(fault::encodeClearRequest(*request)) == *request, "a request survives");
+  }
+  const agent::StateOwner nobody;
+  if (const auto state = agent::decodeState(std::string(input), nobody)) {
+    const std::string text = agent::encodeState(*state, nobody);
+    const auto again = agent::decodeState(text, nobody);
+    require(again && agent::encodeState(*again, nobody) == text, "what we write we can read");
+  }
 }
 
 void awsAnswer(std::string_view input) {

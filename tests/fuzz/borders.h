@@ -12,6 +12,7 @@ void ruleFile(std::string_view input);
 void logLines(std::string_view input);
 void json(std::string_view input);
 void findings(std::string_view input);
+void agentState(std::string_view input);
 void awsAnswer(std::string_view input);
 void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);

@@ -54,6 +54,9 @@ TEST(FuzzCorpusTest, StatsText) {
 TEST(FuzzCorpusTest, Findings) {
   replay("findings", findings);
 }
+TEST(FuzzCorpusTest, AgentState) {
+  replay("agentState", agentState);
+}
 TEST(FuzzCorpusTest, AwsAnswer) {
   replay("awsAnswer", awsAnswer);
 }

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
@@ -114,6 +115,20 @@ class Program:
         if not self.ended():
             self.send(number)
         return self.process.wait(within)
+
+
+class LoneAgent(Program):
+    """An agent without Kubernetes, and what its metrics say."""
+
+    def __init__(self, folder, *flags):
+        self._port = free_port()
+        super().__init__(folder, "agent", "mainstay-agent", "--enable-k8s-exporter=false", f"--prometheus-port={self._port}", *flags)
+
+    def series(self, name):
+        """None while there is no such series."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return next((float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name + " ")), None)
 
 
 class Api(support.Api):

@@ -3,11 +3,10 @@ import json
 import pathlib
 import subprocess
 import time
-import urllib.request
 
 import pytest
 
-from harness import Program, eventually, free_port, run, scratch
+from harness import LoneAgent, eventually, run, scratch
 
 JOURNAL_MAKER = pathlib.Path("/lib/systemd/systemd-journal-remote")
 STARTED = "Started kubelet.service - Kubernetes kubelet."
@@ -61,19 +60,12 @@ def metrics(folder):
     agents = []
 
     def start(*configs):
-        port = free_port()
         paths = []
         for i, text in enumerate(configs):
             paths.append(folder / f"{i}.json")
             paths[-1].write_text(text)
-        agents.append(Program(folder, "agent", "mainstay-agent", "--enable-k8s-exporter=false", f"--prometheus-port={port}",
-                              *(f"--config.system-log-monitor={path}" for path in paths)))
-
-        def series(name):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-                lines = answer.read().decode().splitlines()
-            return next((float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name + " ")), None)
-        return series
+        agents.append(LoneAgent(folder, *(f"--config.system-log-monitor={path}" for path in paths)))
+        return agents[-1].series
 
     yield start
     for agent in agents:

@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 from harness import (
-    FAULT, FINDINGS, HEALTH, JOBS, NODES, PODS, POLICIES, RESUME, SOUND, Program, cluster, eventually, free_port,
+    FAULT, FINDINGS, HEALTH, JOBS, NODES, PODS, POLICIES, RESUME, SOUND, LoneAgent, Program, cluster, eventually,
     incident_state, job_state, node_state, recovered, run, scratch,
 )
 
@@ -165,8 +165,7 @@ DAC_READ_SEARCH, SYSLOG = 1 << 2, 1 << 34  # <linux/capability.h>
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to give up")
 def test_the_agent_gives_up_what_its_sources_do_not_take(folder):
-    agent = Program(folder, "agent", "mainstay-agent", "--enable-k8s-exporter=false", f"--prometheus-port={free_port()}",
-                    "--rule-packs=kernel", f"--kmsg-path={folder}/none")
+    agent = LoneAgent(folder, "--rule-packs=kernel", f"--kmsg-path={folder}/none")
     eventually(lambda: 'msg="started"' in agent.text(), "the agent to start")
     threads = [dict(line.split(":\t", 1) for line in (thread / "status").read_text().splitlines() if ":\t" in line)
                for thread in pathlib.Path(f"/proc/{agent.process.pid}/task").iterdir()]

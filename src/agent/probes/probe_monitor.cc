@@ -83,12 +83,12 @@ std::vector<ReasonSpec> ProbeMonitor::reasons() const {
 void ProbeMonitor::start(Signal& signal) {
   // Shared with the thread, which may have to be left behind with a look that hangs.
   const std::shared_ptr<Probe> probe = kind_.make(host_, settings_);
-  thread_ = std::make_unique<ProbeThread>(
+  thread_ = std::make_unique<AsideThread<TimePoint, Answer>>(
       std::string("probe-") + kind_.name,
       [probe, files = host_.files](TimePoint now) {
         return Answer{probe->look(now), plannedWork(files)};
       },
-      signal);
+      [&signal] { signal.notify(); });
   showRaised();
 }
 
@@ -113,12 +113,13 @@ TimePoint ProbeMonitor::step(TimePoint now, NodeState& state) {
   return hung_ ? kNever : deadline;
 }
 
-// What an earlier run of this agent raised is still there, or it is over: both take a look.
+// What an earlier run of this agent raised is still there, or it is over: both take a look. The file of its state and
+// the Node each tell of it in their time.
 void ProbeMonitor::adoptRestored(NodeState& state, TimePoint now) {
-  if (adopted_ || !state.restored()) {
+  if (adopted_ == state.restorations()) {
     return;
   }
-  adopted_ = true;
+  adopted_ = state.restorations();
   for (const fault::Finding& finding : state.findings()) {
     if (finding.rule == ruleOf(finding.reason) &&
         !tracker_.adopt(finding.reason, finding.device, finding.last)) {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "agent/aside_thread.h"
 #include "agent/monitor.h"
-#include "agent/probes/probe_thread.h"
 #include "agent/probes/tracker.h"
 #include "base/metrics.h"
 
@@ -14,6 +14,12 @@ namespace mainstay::agent::probes {
 
 // The neutral condition types that probes set, and what they say while there is no problem.
 ConditionSpec neutralCondition(std::string_view type);
+
+// What one look gave.
+struct Answer {
+  Look look;
+  std::string plannedWork;  // "" = none
+};
 
 class ProbeMonitor final : public Monitor {
  public:
@@ -48,14 +54,14 @@ class ProbeMonitor final : public Monitor {
   const Host host_;
   Metrics& metrics_;
   Tracker tracker_;
-  std::unique_ptr<ProbeThread> thread_;
+  std::unique_ptr<AsideThread<TimePoint, Answer>> thread_;
   SourceStatus status_;
   std::optional<TimePoint> askedAt_;  // a look is under way
   TimePoint due_{};
   TimePoint settledAt_;  // what was seen before may still be planned work's
   int blindLooks_ = 0;   // in a row
   bool hung_ = false;
-  bool adopted_ = false;
+  int adopted_ = 0;  // how often what earlier runs raised was taken over
 };
 
 }  // namespace mainstay::agent::probes

@@ -5,8 +5,8 @@
 
 namespace mainstay::agent {
 
-KmsgReader::KmsgReader(OpenKernelLog open, std::function<Duration()> logClock)
-    : open_(std::move(open)), logClock_(std::move(logClock)) {}
+KmsgReader::KmsgReader(OpenKernelLog open, std::function<Duration()> logClock, std::optional<LogMark> told)
+    : open_(std::move(open)), logClock_(std::move(logClock)), told_(told) {}
 
 std::vector<SourceNews> KmsgReader::poll(TimePoint now) {
   std::vector<SourceNews> news;
@@ -60,15 +60,7 @@ void KmsgReader::take(const std::string& raw, TimePoint now, std::vector<SourceN
     return;  // seen before the log was opened again; smaller numbers with a newer stamp are a log that began
              // anew
   }
-  const std::uint64_t expected = lastSeq_ ? *lastSeq_ + 1 : record->seq;
-  if (record->seq > expected) {
-    const std::uint64_t count = record->seq - expected;
-    std::string what = count == 1 ? "record " + std::to_string(expected) + " of the kernel log is gone"
-                                  : "records " + std::to_string(expected) + " to " +
-                                        std::to_string(record->seq - 1) + " of the kernel log are gone";
-    what += overrun_ ? ", overwritten before it was read" : "";
-    news.push_back(RecordsLost{count, std::move(what)});
-  }
+  tellGap(record->seq, news);
   overrun_ = false;
   lastSeq_ = record->seq;
   newestStamp_ = std::max(newestStamp_, record->sinceBoot);
@@ -77,6 +69,21 @@ void KmsgReader::take(const std::string& raw, TimePoint now, std::vector<SourceN
   }
   record->time = now - std::max(logClock_() - record->sinceBoot, Duration{});
   news.push_back(*std::move(record));
+}
+
+// The numbers between the last record that was read, by this run or an earlier one, and this one.
+void KmsgReader::tellGap(std::uint64_t seq, std::vector<SourceNews>& news) const {
+  const bool away = !lastSeq_ && told_;
+  const std::uint64_t expected = lastSeq_ ? *lastSeq_ + 1 : told_ ? told_->seq + 1 : seq;
+  if (seq <= expected) {
+    return;
+  }
+  const std::uint64_t count = seq - expected;
+  std::string what = count == 1 ? "record " + std::to_string(expected) + " of the kernel log is gone"
+                                : "records " + std::to_string(expected) + " to " + std::to_string(seq - 1) +
+                                      " of the kernel log are gone";
+  what += away ? ", overwritten while no agent read" : overrun_ ? ", overwritten before it was read" : "";
+  news.push_back(RecordsLost{count, std::move(what)});
 }
 
 void KmsgReader::goBlind(const Error& error, TimePoint now, std::vector<SourceNews>& news) {

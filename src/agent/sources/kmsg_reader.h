@@ -12,8 +12,10 @@ namespace mainstay::agent {
 
 class KmsgReader final : public WaitableSource {
  public:
-  // `logClock` is the present reading of the clock that stamps the log's records.
-  KmsgReader(OpenKernelLog open, std::function<Duration()> logClock);
+  // `logClock` is the present reading of the clock that stamps the log's records. Records between `told` (of an
+  // earlier run) and the oldest one left are lost; those before it are given, like all others.
+  KmsgReader(OpenKernelLog open, std::function<Duration()> logClock,
+             std::optional<LogMark> told = std::nullopt);
 
   // At most kBatch records; nextPoll() is then at once.
   std::vector<SourceNews> poll(TimePoint now) override;
@@ -26,10 +28,12 @@ class KmsgReader final : public WaitableSource {
   void open(TimePoint now, std::vector<SourceNews>& news);
   void readBatch(TimePoint now, std::vector<SourceNews>& news);
   void take(const std::string& raw, TimePoint now, std::vector<SourceNews>& news);
+  void tellGap(std::uint64_t seq, std::vector<SourceNews>& news) const;
   void goBlind(const Error& error, TimePoint now, std::vector<SourceNews>& news);
 
   const OpenKernelLog open_;
   const std::function<Duration()> logClock_;
+  const std::optional<LogMark> told_;
   std::unique_ptr<KernelLog> log_;
   TimePoint next_{};
   RetryPause pause_;

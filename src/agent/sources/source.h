@@ -31,6 +31,16 @@ struct SourceBlind {
 // The source is open and being read (again).
 struct SourceReading {};
 
+// How far a log whose records are numbered was read, and what was found in it told.
+struct LogMark {
+  std::uint64_t seq = 0;  // of the last record
+  Duration stamp{};       // the newest up to it, on the log's own clock
+  TimePoint until{};      // what came due until then was told, too
+
+  // Smaller numbers with a newer stamp are those of a log that began anew.
+  bool covers(const fault::Record& record) const { return record.seq <= seq && record.sinceBoot <= stamp; }
+};
+
 using SourceNews = std::variant<fault::Record, RecordsLost, LinesUnparsed, SourceBlind, SourceReading>;
 
 // Used by one loop, whose Signal it raises when there is news.
