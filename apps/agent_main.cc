@@ -46,6 +46,7 @@ Result<> runAgent(const agent::Options& options) {
   MAINSTAY_ASSIGN(const std::string bootId, files.read(options.bootIdPath, 4096));
   parts.machine = {std::string(fault::trim(bootId)), now - uptime};
   parts.publisher = agent::publisherSettings(options, agent::nodeName(options, environmentOf));
+  parts.alsoConditions = options.alsoConditions;
   std::optional<kube::HttpApi> api;
   if (options.enableK8sExporter) {
     MAINSTAY_ASSIGN(kube::Config config, agent::apiConfig(options, environmentOf, files));

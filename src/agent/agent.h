@@ -22,6 +22,7 @@ struct AgentParts {
   // nullptr: no Kubernetes exporter. It, `metrics` and `board` outlive the agent.
   kube::Api* api = nullptr;
   PublisherSettings publisher;
+  std::vector<std::string> alsoConditions = {};  // vocabularies to be spoken beside ours, by name
   Metrics* metrics = nullptr;
   StatusBoard* board = nullptr;
 };

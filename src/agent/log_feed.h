@@ -19,6 +19,7 @@ class RecordMonitor {
   virtual ~RecordMonitor() = default;
   virtual std::vector<ConditionSpec> conditions() const = 0;
   virtual std::vector<ReasonSpec> reasons() const = 0;
+  virtual std::vector<RuleNames> names() const { return {}; }
   virtual void take(const fault::Record& record, NodeState& state) = 0;
   // What waits for time to pass; returns when to be called again.
   virtual TimePoint step(TimePoint /*now*/, NodeState& /*state*/) { return kNever; }
@@ -32,6 +33,7 @@ class LogFeed final : public Monitor {
 
   std::vector<ConditionSpec> conditions() const override;
   std::vector<ReasonSpec> reasons() const override;
+  std::vector<RuleNames> names() const override;
   void start(Signal& signal) override;
   TimePoint step(TimePoint now, NodeState& state) override;
   std::vector<SourceStatus> sources() const override;

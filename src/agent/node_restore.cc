@@ -47,10 +47,16 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
   }
   for (Held& held : conditions_) {
     const api::Condition* old = node.condition(held.condition.type);
-    if (held.owner.empty() && old && old->status == "True") {
+    if (!held.owner.empty() || !old) {
+      continue;
+    }
+    if (held.translated) {
+      held.condition = *old;  // for its transition time; what it says is translated anew
+    } else if (old->status == "True") {
       restoreCondition(held, *old, *findings, now);
     }
   }
+  translate(now);
   noteCordon(object);
   restored_ = true;
   abandonUndeclared(object, node, now);

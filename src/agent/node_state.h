@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/problem.h"
+#include "agent/vocabulary.h"
 #include "api/core.h"
 #include "base/json.h"
 
@@ -42,9 +43,9 @@ struct Machine {
 class NodeState {
  public:
   // Every condition starts as no problem, `now`. Where two configs name one type, the first gives its
-  // defaults.
+  // defaults; a type of the vocabulary that a config declares is the config's.
   NodeState(const std::vector<ConditionSpec>& conditions, std::vector<ReasonSpec> reasons, Machine machine,
-            TimePoint now);
+            TimePoint now, Vocabulary vocabulary = {});
 
   // A condition becomes True, or changes its reason, with an Event; the same reason again only counts in the
   // finding. A condition that nobody declared is ignored, as node-problem-detector does.
@@ -60,6 +61,9 @@ class NodeState {
   void tell(NodeEvent event) { addEvent(std::move(event)); }
   // Back to no problem, with an Event; the findings of the type go.
   void clear(const std::string& type, TimePoint now);
+  // Brings the conditions of the vocabulary up to what ours say; due when all who speak in a step have spoken. Without
+  // an Event: that of our own condition has told it.
+  void translate(TimePoint now);
 
   // Takes over, after a restart, what the Node says: conditions that are still in evidence stay True. The
   // others are cleared with an Event. Types that another field manager owns are left alone from now on,
@@ -104,6 +108,7 @@ class NodeState {
     std::string owner;                            // the field manager that owns it; "" = we do
     bool told = true;                             // something may be published of it
     std::map<std::string, LastWord> checks = {};  // what each said last, by its finding's id
+    bool translated = false;                      // it is the vocabulary's, and nobody else speaks of it
   };
   struct Seen {
     fault::Finding finding;
@@ -147,6 +152,7 @@ class NodeState {
   std::vector<Held> conditions_;
   const std::vector<ReasonSpec> reasons_;
   const Machine machine_;
+  const Vocabulary vocabulary_;
   bool restored_ = false;
   bool cordoned_ = false;
   std::vector<std::string> abandoned_;  // types to be taken off the Node

@@ -19,6 +19,7 @@ class PackMonitor final : public RecordMonitor {
 
   std::vector<ConditionSpec> conditions() const override;
   std::vector<ReasonSpec> reasons() const override;
+  std::vector<RuleNames> names() const override;
   void take(const fault::Record& record, NodeState& state) override;
   TimePoint step(TimePoint now, NodeState& state) override;
 

@@ -148,6 +148,40 @@ TEST_F(PackMonitorTest, DeclaresEveryReasonThatMayStandAfterARestart) {
   EXPECT_EQ(after.conditions().at(0).reason, "Xid94");
 }
 
+TEST(PackMonitorNamesTest, TellsReasonsAndNamesOfVariantsToo) {
+  auto pack = fault::parsePack(R"(pack: demo
+conditions:
+  - {type: KernelFault, reason: NoKernelFault, message: No fault of the kernel is known}
+rules:
+  - id: hung
+    name: hung
+    pattern: '^task (?P<comm>\S+) hangs'
+    hyperpod: {type: SoftwareError, reason: KernelDeadlock}
+    variants:
+      - {when: {comm: kubelet}, id: service, condition: KernelFault, reason: ServiceHung, action: reboot}
+  - id: xid
+    name: Xid
+    pattern: '^Xid (?P<code>\d+)'
+    unknown: {name: 'Xid {code}'}
+    codes:
+      - {code: 79, name: x, eks: {condition: AcceleratedHardwareReady, reason: 'NvidiaXID{code}Error'}}
+)",
+                               "demo.yaml");
+  ASSERT_TRUE(pack) << pack.error().toString();
+  const PackMonitor monitor({*std::move(pack)}, kPackNow, [](const fault::Outcome&) {});
+  std::vector<std::string> reasons;
+  for (const ReasonSpec& reason : monitor.reasons()) {
+    reasons.push_back(reason.condition + "/" + reason.reason);
+  }
+  EXPECT_THAT(reasons, ElementsAre("KernelFault/ServiceHung"));
+  std::vector<std::string> names;
+  for (const RuleNames& rule : monitor.names()) {
+    names.push_back(rule.rule + " " + rule.condition + " " + rule.hyperpod.reason + rule.eks.reason);
+  }
+  EXPECT_THAT(names, ElementsAre("demo/hung  KernelDeadlock", "demo/hung/service KernelFault KernelDeadlock",
+                                 "demo/xid/79  NvidiaXID79Error"));
+}
+
 TEST_F(PackMonitorTest, OnlyFewSeriesStandFromTheStart) {
   std::vector<std::string> reasons;
   for (const MetricStep& step : state_->takeMetrics()) {

@@ -22,12 +22,6 @@ enum class Trust { kKernel, kAny };
 enum class Scope { kNode, kDevice, kLink, kProcess };
 std::string_view scopeName(Scope scope);  // node device link process
 
-// What another system calls the same fault; "" = it has no word for it.
-struct ForeignName {
-  std::string type;
-  std::string reason;  // may hold {code}
-};
-
 // Other findings that a new one has to do with: of these ids, seen not longer ago than this.
 struct Relation {
   // "nvidia/xid/79", "nvidia/xid" (all of that rule), written short in a pack: 79, any, other-rule.
@@ -75,7 +69,7 @@ struct Effect {
   std::optional<Relation> follows;             // with one of these it is a part of it
   std::optional<Revision> revises;
   std::optional<Repeat> repeat;
-  ForeignName hyperpod;
+  ForeignName hyperpod;  // reasons may hold {code}
   ForeignName eks;
 };
 

@@ -207,6 +207,12 @@ class PackReader {
     }
     readForeign(at.at("hyperpod"), "type", effect.hyperpod);
     readForeign(at.at("eks"), "condition", effect.eks);
+    if (!effect.eks.type.empty() && !isReadyCondition(effect.eks.type)) {
+      at.at("eks").error("\"" + effect.eks.type +
+                         "\" is no condition of the EKS node monitoring agent: expected "
+                         "AcceleratedHardwareReady, ContainerRuntimeReady, KernelReady, NetworkingReady or "
+                         "StorageReady");
+    }
   }
 
   void checkCondition(const Cursor& at, const std::string& type) const {

@@ -112,6 +112,8 @@ struct ProbeKind {
   Duration deadline;
   std::span<const Check> checks;
   std::unique_ptr<Probe> (*make)(const Host& host, const ProbeSettings& settings);
+  // HyperPod's fault type of what it proposes to repair; "" = there is none.
+  const char* hyperpod = "";
 
   const Check* find(std::string_view reason) const;
   ProbeSettings defaults() const;
