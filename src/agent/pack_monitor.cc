@@ -35,12 +35,25 @@ void reportTo(NodeState& state, const Outcome& outcome) {
     Problem event = problem;
     event.reason = outcome.sighting.effect->event;
     event.message = messageOf(outcome.sighting, outcome.sighting.lastLine);
+    if (outcome.kind == Outcome::Kind::kDoubted) {
+      event.message += ". Told, but it marks nothing unless it is borne out: " + outcome.other;
+    }
     state.report(event);
   }
   if (!outcome.sighting.condition.empty()) {
     problem.condition = outcome.sighting.condition;
     problem.reason = outcome.sighting.reason;
     state.report(problem);
+  }
+}
+
+void tellUncorroborated(NodeState& state, const Outcome& outcome, TimePoint now) {
+  if (outcome.event) {
+    state.tell({kAgentSource, true, "FaultUncorroborated",
+                "not borne out within " + humanDuration(fault::kCorroborateWithin) + " (" + outcome.other +
+                    "), so that it marks nothing; a program may have printed the line: " +
+                    messageOf(outcome.sighting, outcome.sighting.lastLine),
+                "", now});
   }
 }
 
@@ -118,8 +131,9 @@ class ReasonList {
 
 }  // namespace
 
-PackMonitor::PackMonitor(std::vector<fault::Pack> packs, TimePoint start, Listener listener)
-    : engine_(std::move(packs)), start_(start), listener_(std::move(listener)) {}
+PackMonitor::PackMonitor(std::vector<fault::Pack> packs, TimePoint start, Listener listener,
+                         fault::Witness witness)
+    : engine_(std::move(packs), std::move(witness)), start_(start), listener_(std::move(listener)) {}
 
 std::vector<ConditionSpec> PackMonitor::conditions() const {
   std::vector<ConditionSpec> specs;
@@ -170,7 +184,11 @@ void PackMonitor::tell(const std::vector<Outcome>& outcomes, TimePoint now, Node
       case Outcome::Kind::kRaised:
       case Outcome::Kind::kRepeated:
       case Outcome::Kind::kRevised:
+      case Outcome::Kind::kDoubted:
         reportTo(state, outcome);
+        break;
+      case Outcome::Kind::kUncorroborated:
+        tellUncorroborated(state, outcome, now);
         break;
       case Outcome::Kind::kResolved:
         state.resolve(outcome.sighting.condition, outcome.sighting.id, outcome.sighting.device, now);

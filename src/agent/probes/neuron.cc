@@ -48,9 +48,6 @@ constexpr std::array kNeuronChecks = {
                 "AWS accelerator operations: 100 a day"),
 };
 
-constexpr char kNeuronDevices[] = "/sys/devices/virtual/neuron_device";
-constexpr char kNeuronCounters[] = "/stats/hardware/";
-
 struct NeuronCounter {
   const char* file;
   const char* reason;
@@ -61,17 +58,6 @@ constexpr std::array kUncorrected = {NeuronCounter{"mem_ecc_uncorrected", kHbm},
                                      NeuronCounter{"sram_ecc_uncorrected", kSram}};
 constexpr std::array kCorrected = {NeuronCounter{"mem_ecc_corrected", kHbmCorrected},
                                    NeuronCounter{"sram_ecc_corrected", kSramCorrected}};
-
-// What NEURON_HW_ERR lines say, and the counters that have to rise with it.
-struct Evidence {
-  std::string_view error;
-  std::array<const char*, 2> files;
-};
-constexpr std::array kEvidence = {
-    Evidence{"HBM_UNCORRECTABLE_ERROR", {"mem_ecc_uncorrected", "mem_ecc_repairable_uncorrected"}},
-    Evidence{"SRAM_UNCORRECTABLE_ERROR", {"sram_ecc_uncorrected", "sram_ecc_uncorrected"}},
-    Evidence{"NC_UNCORRECTABLE_ERROR", {"sram_ecc_uncorrected", "sram_ecc_uncorrected"}},
-};
 
 class NeuronProbe final : public Probe {
  public:
@@ -146,25 +132,6 @@ class NeuronProbe final : public Probe {
 };
 
 }  // namespace
-
-Corroboration corroborateNeuron(const HostFiles& files, std::string_view error, std::string_view device) {
-  const auto evidence = std::ranges::find(kEvidence, error, &Evidence::error);
-  if (evidence == kEvidence.end() || !parseNumber(device)) {
-    return Corroboration::kUnknown;
-  }
-  HostView view(files);
-  const std::string folder = std::string(kNeuronDevices) + "/neuron" + std::string(device) + kNeuronCounters;
-  std::optional<std::uint64_t> total;
-  for (const char* file : evidence->files) {
-    if (const auto count = view.number(folder + file)) {
-      total = total.value_or(0) + *count;
-    }
-  }
-  if (total.value_or(0) > 0) {
-    return Corroboration::kBorneOut;
-  }
-  return total && view.blind().empty() ? Corroboration::kContradicted : Corroboration::kUnknown;
-}
 
 const ProbeKind& neuronProbe() {
   static const ProbeKind kind{"neuron",
