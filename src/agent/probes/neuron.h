@@ -1,4 +1,4 @@
-// Neuron: what the driver's sysfs tree counts.
+// Neuron: what the driver's sysfs tree counts and, where it is installed, what neuron-monitor prints of it.
 #pragma once
 
 #include "agent/probes/probe.h"
