@@ -58,6 +58,7 @@ Result<> runAgent(const agent::Options& options) {
   if (!options.stateFile.empty()) {
     parts.keeper = std::make_unique<agent::StateKeeper>(agent::keepInFile(files, options.stateFile), owner);
   }
+  parts.alsoConditions = options.alsoConditions;
   std::optional<kube::HttpApi> api;
   if (options.enableK8sExporter) {
     MAINSTAY_ASSIGN(kube::Config config, agent::apiConfig(options, environmentOf, files));

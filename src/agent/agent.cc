@@ -21,11 +21,21 @@ std::vector<ReasonSpec> allReasons(const std::vector<std::unique_ptr<Monitor>>& 
   return all;
 }
 
+// What each of them may say, for the vocabularies.
+std::vector<Speaker> speakers(const std::vector<std::unique_ptr<Monitor>>& monitors) {
+  std::vector<Speaker> all;
+  for (const auto& monitor : monitors) {
+    all.push_back(speakerOf(monitor->conditions(), monitor->reasons(), monitor->names()));
+  }
+  return all;
+}
+
 }  // namespace
 
 Agent::Agent(AgentParts parts, TimePoint now)
     : monitors_(std::move(parts.monitors)),
-      state_(allConditions(monitors_), allReasons(monitors_), parts.machine, now),
+      state_(allConditions(monitors_), allReasons(monitors_), parts.machine, now,
+             Vocabulary(parts.alsoConditions, speakers(monitors_))),
       metrics_(*parts.metrics),
       board_(*parts.board),
       keeper_(std::move(parts.keeper)),
@@ -50,6 +60,7 @@ TimePoint Agent::step(TimePoint now) {
   for (const auto& monitor : monitors_) {
     wake = std::min(wake, monitor->step(now, state_));
   }
+  state_.translate(now);
   show();
   showSources(now);
   keep(now);  // an API server that does not answer takes its time

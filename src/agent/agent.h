@@ -23,6 +23,7 @@ struct AgentParts {
   // nullptr: no Kubernetes exporter. It, `metrics` and `board` outlive the agent.
   kube::Api* api = nullptr;
   PublisherSettings publisher;
+  std::vector<std::string> alsoConditions = {};  // vocabularies to be spoken beside ours, by name
   Metrics* metrics = nullptr;
   StatusBoard* board = nullptr;
   // What an earlier run of this boot left, and where this one leaves it; nullptr: nowhere.

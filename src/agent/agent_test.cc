@@ -40,6 +40,7 @@ class AgentTest : public ::testing::Test {
     parts.machine = {"boot-1", kMorning - kUptime};
     parts.api = to;
     parts.publisher.nodeName = "a";
+    parts.alsoConditions = alsoConditions;
     parts.metrics = &metrics;
     parts.board = &board;
     agent = std::make_shared<Agent>(std::move(parts), driver.now());
@@ -58,6 +59,7 @@ class AgentTest : public ::testing::Test {
   }
 
   VirtualDriver driver{kMorning, 1};
+  std::vector<std::string> alsoConditions;
   FakeKernelLog log;
   FakeNodeApi api{"a"};
   Metrics metrics;
@@ -83,6 +85,35 @@ TEST_F(AgentTest, ALineBecomesConditionFindingEventAndMetricInTheSameInstant) {
             std::string::npos);
   EXPECT_NE(board.answer("/conditions", driver.now()).body.find("NeuronHasError_DMA_ERROR"),
             std::string::npos);
+}
+
+TEST_F(AgentTest, OtherVocabulariesGoWithTheSamePatch) {
+  alsoConditions = {"eks"};
+  start(&api);
+  const auto says = [&] { return findString(api.condition("AcceleratedHardwareReady"), "status"); };
+  EXPECT_EQ(says(), "True");
+  EXPECT_TRUE(api.condition("KernelReady").is_null()) << "nobody watches it";
+  driver.runUntil(kMorning + 1min);
+  const std::size_t patches = api.patches.size();
+  kernelSays(kDmaLine);
+  EXPECT_EQ(says(), "False");
+  EXPECT_EQ(findString(api.condition("AcceleratedHardwareReady"), "reason"), "NeuronHasError_DMA_ERROR");
+  EXPECT_EQ(api.patches.size(), patches + 1);
+  EXPECT_EQ(fault::decodeFindings(api.annotation())->front().also.size(), 1u);
+  EXPECT_EQ(api.events.size(), 1u);
+  driver.runUntil(kMorning + 2min);
+  restart();
+  EXPECT_EQ(says(), "False");
+  EXPECT_EQ(findString(api.condition("AcceleratedHardwareReady"), "lastTransitionTime"),
+            "2026-11-29T08:01:00Z");
+}
+
+TEST_F(AgentTest, ABlindLogIsUnknownInOtherVocabularies) {
+  alsoConditions = {"eks"};
+  log.refuse(Error(Code::kPermissionDenied, "opening /dev/kmsg: Operation not permitted"));
+  start(&api);
+  EXPECT_EQ(findString(api.condition("AcceleratedHardwareReady"), "status"), "Unknown");
+  EXPECT_EQ(findString(api.condition("AcceleratedHardwareReady"), "reason"), "KernelLogUnreadable");
 }
 
 TEST_F(AgentTest, ARestartKeepsWhatIsInEvidenceThoughTheLineIsOlderThanTheLookback) {

@@ -8,6 +8,7 @@
 #include "agent/monitors/plugin/plugin_monitor.h"
 #include "agent/pack_monitor.h"
 #include "agent/probes/assemble.h"
+#include "agent/probes/neuron_witness.h"
 #include "agent/stats/stats_monitor.h"
 #include "base/log.h"
 #include "fault/shipped_packs.h"
@@ -71,7 +72,9 @@ Result<std::unique_ptr<RecordMonitor>> packMonitor(const Options& options, const
   }
   const TimePoint start = startTime(surroundings.clock.now(), surroundings.uptime,
                                     surroundings.kernelLookback(kPackLookback), Duration{});
-  return std::make_unique<PackMonitor>(*std::move(packs), start, logOutcome);
+  return std::make_unique<PackMonitor>(
+      *std::move(packs), start, logOutcome,
+      probes::neuronWitness(probes::HostFiles(surroundings.files, options.hostRoot)));
 }
 
 Result<std::unique_ptr<Monitor>> statsMonitor(const std::string& path, const Options& options,

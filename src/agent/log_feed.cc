@@ -46,6 +46,14 @@ std::vector<ReasonSpec> LogFeed::reasons() const {
   return all;
 }
 
+std::vector<RuleNames> LogFeed::names() const {
+  std::vector<RuleNames> all;
+  for (const auto& reader : readers_) {
+    std::ranges::copy(reader->names(), std::back_inserter(all));
+  }
+  return all;
+}
+
 TimePoint LogFeed::step(TimePoint now, NodeState& state) {
   std::size_t records = 0;
   std::uint64_t lost = 0;

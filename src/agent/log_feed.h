@@ -19,6 +19,7 @@ class RecordMonitor {
   virtual ~RecordMonitor() = default;
   virtual std::vector<ConditionSpec> conditions() const = 0;
   virtual std::vector<ReasonSpec> reasons() const = 0;
+  virtual std::vector<RuleNames> names() const { return {}; }
   virtual void take(const fault::Record& record, NodeState& state) = 0;
   // A record that an earlier run of the agent took, and told what it found: it only counts for what comes after it, the
   // second half of a message or the end of a fault. All of these come before the first that is taken.
@@ -37,6 +38,7 @@ class LogFeed final : public Monitor {
 
   std::vector<ConditionSpec> conditions() const override;
   std::vector<ReasonSpec> reasons() const override;
+  std::vector<RuleNames> names() const override;
   void start(Signal& signal) override;
   TimePoint step(TimePoint now, NodeState& state) override;
   std::vector<SourceStatus> sources() const override;

@@ -29,6 +29,8 @@ class Monitor {
   // What it may say, told before the first step.
   virtual std::vector<ConditionSpec> conditions() const = 0;
   virtual std::vector<ReasonSpec> reasons() const = 0;
+  // What other systems call its findings, as far as its rules say.
+  virtual std::vector<RuleNames> names() const { return {}; }
   // Opens its eyes; `signal` is the loop's, which outlives the monitor. Called once, before the first step.
   virtual void start(Signal& signal) = 0;
   // Takes up what has come since the last step and tells the state; never waits. Returns when it wants to be stepped

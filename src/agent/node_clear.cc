@@ -44,10 +44,11 @@ void NodeState::hear(const Json& node, TimePoint now) {
   for (Held& held : conditions_) {
     const bool meant = request->condition.empty() || request->condition == held.condition.type;
     // What a monitor does not see is not for a person to say: it ends when the monitor sees.
-    if (meant && held.owner.empty() && held.condition.type != kMonitorDegraded) {
+    if (meant && held.owner.empty() && !held.translated && held.condition.type != kMonitorDegraded) {
       clear(held, *request, now);
     }
   }
+  translate(now);
 }
 
 void NodeState::noteCordon(const Json& node) {

@@ -68,7 +68,12 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
   }
   for (Held& held : conditions_) {
     const api::Condition* old = node.condition(held.condition.type);
-    if (held.owner.empty() && old && old->status == "True") {
+    if (!held.owner.empty() || !old) {
+      continue;
+    }
+    if (held.translated) {
+      held.condition = *old;  // for its transition time; what it says is translated anew
+    } else if (old->status == "True") {
       restoreCondition(held, *old, *findings, now);
     }
   }
@@ -76,6 +81,7 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
     endTakenOff(node, *findings, now);
   }
   ended_.clear();
+  translate(now);
   abandonUndeclared(object, node, now);
   hear(object, now);
   ++restorations_;

@@ -17,8 +17,8 @@ std::string changeText(const api::Condition& condition) {
 }  // namespace
 
 NodeState::NodeState(const std::vector<ConditionSpec>& conditions, std::vector<ReasonSpec> reasons,
-                     Machine machine, TimePoint now)
-    : reasons_(std::move(reasons)), machine_(std::move(machine)) {
+                     Machine machine, TimePoint now, Vocabulary vocabulary)
+    : reasons_(std::move(reasons)), machine_(std::move(machine)), vocabulary_(std::move(vocabulary)) {
   for (const ConditionSpec& spec : conditions) {
     if (!find(spec.type)) {
       conditions_.push_back({spec, {spec.type, "False", spec.reason, spec.message, now, {}}, "", false});
@@ -26,6 +26,16 @@ NodeState::NodeState(const std::vector<ConditionSpec>& conditions, std::vector<R
     Held* held = find(spec.type);
     held->told = held->told || !spec.silentAtFirst;
   }
+  for (const std::string& type : vocabulary_.types()) {
+    if (!find(type)) {
+      conditions_.push_back({.spec = {},
+                             .condition = {type, "Unknown", "", "", now, {}},
+                             .owner = "",
+                             .told = false,
+                             .translated = true});
+    }
+  }
+  translate(now);
   std::set<std::pair<std::string, std::string>> known;
   for (const ReasonSpec& reason : reasons_) {
     for (const std::string& condition : {std::string(), reason.condition}) {
@@ -125,16 +135,11 @@ void NodeState::endReason(const std::string& type, const std::string& reason) {
   }
 }
 
-// The strongest action first; of equals the one that came first, so that a condition does not change its words for
-// every sibling of a fault.
 void NodeState::sayWorst(Held& held) {
   const Seen* worst = nullptr;
   for (const auto& [id, seen] : seen_) {
-    if (seen.finding.type != held.condition.type) {
-      continue;
-    }
-    if (!worst || seen.finding.action > worst->finding.action ||
-        (seen.finding.action == worst->finding.action && seen.finding.first < worst->finding.first)) {
+    const bool ofType = seen.finding.type == held.condition.type;
+    if (ofType && (!worst || fault::isWorse(seen.finding, worst->finding))) {
       worst = &seen;
     }
   }
@@ -239,6 +244,30 @@ void NodeState::count(const std::string& reason, bool countsInMetrics) {
   }
 }
 
+void NodeState::translate(TimePoint now) {
+  if (vocabulary_.empty()) {
+    return;
+  }
+  std::vector<api::Condition> ours;
+  for (const Held& held : conditions_) {
+    if (held.told && !held.translated) {
+      ours.push_back(held.condition);
+    }
+  }
+  for (api::Condition& said : vocabulary_.translate(ours, findings())) {
+    Held* held = find(said.type);
+    api::Condition& old = held->condition;
+    if (!held->translated || (held->told && old.status == said.status && old.reason == said.reason &&
+                              old.message == said.message)) {
+      continue;
+    }
+    said.lastTransition = old.status == said.status ? old.lastTransition : now;
+    held->told = true;
+    old = std::move(said);
+    ++revision_;
+  }
+}
+
 void NodeState::setGauge(const std::string& type, const std::string& reason, double value) {
   metrics_.push_back({type, reason, value});
 }
@@ -264,6 +293,7 @@ Json NodeState::patch(TimePoint now) const {
     for (const auto& [id, seen] : seen_) {
       if (seen.finding.type == held.condition.type) {
         findings.push_back(seen.finding);
+        findings.back().also = vocabulary_.namesOf(seen.finding);
       }
     }
   }
@@ -311,8 +341,11 @@ std::vector<fault::Finding> NodeState::findings() const {
 
 Standing NodeState::standing() const {
   Standing standing;
-  std::ranges::copy_if(conditions(), std::back_inserter(standing.conditions),
-                       [](const api::Condition& condition) { return condition.status == "True"; });
+  for (const Held& held : conditions_) {
+    if (held.told && !held.translated && held.condition.status == "True") {
+      standing.conditions.push_back(held.condition);
+    }
+  }
   for (const auto& [id, seen] : seen_) {
     standing.findings.push_back({seen.finding, seen.message, seen.onNode});
   }

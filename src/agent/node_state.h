@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/problem.h"
+#include "agent/vocabulary.h"
 #include "api/core.h"
 #include "base/json.h"
 #include "fault/clear_request.h"
@@ -54,9 +55,9 @@ struct Standing {
 class NodeState {
  public:
   // Every condition starts as no problem, `now`. Where two configs name one type, the first gives its
-  // defaults.
+  // defaults; a type of the vocabulary that a config declares is the config's.
   NodeState(const std::vector<ConditionSpec>& conditions, std::vector<ReasonSpec> reasons, Machine machine,
-            TimePoint now);
+            TimePoint now, Vocabulary vocabulary = {});
 
   // A condition becomes True, or changes its reason, with an Event; the same reason again only counts in the
   // finding. A condition that nobody declared is ignored, as node-problem-detector does.
@@ -70,6 +71,9 @@ class NodeState {
   void judge(const Verdict& verdict);
   // Something worth telling that is no problem of a condition.
   void tell(NodeEvent event) { addEvent(std::move(event)); }
+  // Brings the conditions of the vocabulary up to what ours say; due when all who speak in a step have spoken. Without
+  // an Event: that of our own condition has told it.
+  void translate(TimePoint now);
 
   // Takes over, at the start, what an earlier run in this boot left.
   void recall(const Standing& standing);
@@ -124,6 +128,7 @@ class NodeState {
     std::string owner;                            // the field manager that owns it; "" = we do
     bool told = true;                             // something may be published of it
     std::map<std::string, LastWord> checks = {};  // what each said last, by its finding's id
+    bool translated = false;                      // it is the vocabulary's, and nobody else speaks of it
   };
   struct Seen {
     fault::Finding finding;
@@ -180,6 +185,7 @@ class NodeState {
   const std::vector<ReasonSpec> reasons_;
   const Machine machine_;
   int restorations_ = 0;
+  const Vocabulary vocabulary_;
   bool cordoned_ = false;
   std::string heard_;                   // mainstay.dev/clear, as it was last read; "" = none that is known of
   std::vector<std::string> abandoned_;  // types to be taken off the Node

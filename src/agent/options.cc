@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "agent/vocabulary.h"
 #include "base/tls_flags.h"
 
 namespace mainstay::agent {
@@ -145,6 +146,8 @@ void addFlags(Flags& flags, Options& options) {
       .add("nvml-program", options.nvmlProgram, "the child in which the probe nvidia asks the NVIDIA driver")
       .add("take-conditions", options.takeConditions,
            "also write conditions that another field manager owns, such as a node-problem-detector before us")
+      .add("also-conditions", options.alsoConditions,
+           "publish what is found as conditions of these vocabularies, too: hyperpod, eks")
       .add("npd-stats-compatibility", options.npdStatsCompatibility,
            "counters of system stats monitors with node-problem-detector's values: sums of all samples, and "
            "ticks for seconds")
@@ -183,6 +186,7 @@ Result<> checkOptions(const Options& options) {
   if (!options.kubeconfig.empty() && !options.apiserverOverride.empty()) {
     return wrong("--kubeconfig and --apiserver-override both name the API server: give only one of them");
   }
+  MAINSTAY_TRY(checkVocabularies(options.alsoConditions));
   MAINSTAY_TRY(checkTlsFiles(options.tls));
   if (options.heartbeatPeriod < std::chrono::seconds(1)) {
     return wrong("--k8s-exporter-heartbeat-period must be at least 1s");

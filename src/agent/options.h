@@ -52,6 +52,7 @@ struct Options {
   std::string hostRoot = "/";
   std::string nvmlProgram = "mainstay-nvml";
   bool takeConditions = false;
+  std::vector<std::string> alsoConditions;  // vocabularies beside ours: hyperpod, eks
   bool npdStatsCompatibility = false;
   TlsFiles tls;  // of both servers; the client CA is the metrics server's only: the kubelet probes without
   std::string logFormat = "logfmt";

@@ -89,6 +89,9 @@ TEST(AgentOptionsTest, SaysWhatContradictsItselfOrIsMissing) {
             std::string::npos);
   EXPECT_NE(complaint({"--config.custom-plugin-monitor=a", "--custom-plugin-monitors=b"}).find("deprecated"),
             std::string::npos);
+  EXPECT_NE(complaint({"--config.system-log-monitor=a", "--also-conditions=eks,hyperpot"})
+                .find("there is no vocabulary \"hyperpot\", did you mean hyperpod?"),
+            std::string::npos);
   EXPECT_NE(complaint({"--config.system-log-monitor=a", "--exporter.stackdriver=b"})
                 .find("the Stackdriver exporter is not in this release"),
             std::string::npos);

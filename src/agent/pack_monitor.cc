@@ -35,6 +35,9 @@ void reportTo(NodeState& state, const Outcome& outcome) {
     Problem event = problem;
     event.reason = outcome.sighting.effect->event;
     event.message = messageOf(outcome.sighting, outcome.sighting.lastLine);
+    if (outcome.kind == Outcome::Kind::kDoubted) {
+      event.message += ". Told, but it marks nothing unless it is borne out: " + outcome.other;
+    }
     state.report(event);
   }
   if (!outcome.sighting.condition.empty()) {
@@ -44,40 +47,69 @@ void reportTo(NodeState& state, const Outcome& outcome) {
   }
 }
 
+void tellUncorroborated(NodeState& state, const Outcome& outcome, TimePoint now) {
+  if (outcome.event) {
+    state.tell({kAgentSource, true, "FaultUncorroborated",
+                "not borne out within " + humanDuration(fault::kCorroborateWithin) + " (" + outcome.other +
+                    "), so that it marks nothing; a program may have printed the line: " +
+                    messageOf(outcome.sighting, outcome.sighting.lastLine),
+                "", now});
+  }
+}
+
+// All that a pack's rules may say.
+using VisitEffect =
+    std::function<void(const std::string& id, const std::string& code, const fault::Effect& effect)>;
+
+void visitEffect(const std::string& id, const std::string& code, const fault::Effect& effect,
+                 const VisitEffect& visit) {
+  visit(id, code, effect);
+  if (effect.repeat) {
+    visitEffect(id + "/" + effect.repeat->id, code, *effect.repeat->effect, visit);
+  }
+}
+
+void visitEntry(const fault::PackRule& rule, const fault::Entry& entry, const VisitEffect& visit) {
+  const std::string id = rule.id + (entry.code.empty() ? "" : "/" + entry.code);
+  visitEffect(id, entry.code, *entry.effect, visit);
+  for (const auto* variants : {&rule.variants, &entry.variants}) {
+    for (const fault::Variant& variant : *variants) {
+      visitEffect(id + (variant.id.empty() ? "" : "/" + variant.id), entry.code, *variant.effect, visit);
+    }
+  }
+}
+
+void visitEffects(const fault::Pack& pack, const VisitEffect& visit) {
+  for (const fault::PackRule& rule : pack.rules) {
+    visitEntry(rule, rule.own, visit);
+    for (const auto& [code, entry] : rule.codes) {
+      visitEntry(rule, entry, visit);
+    }
+  }
+}
+
+fault::ForeignName withCode(fault::ForeignName name, const std::string& code) {
+  name.reason = fault::expandTemplate(name.reason, {{"code", code}});
+  return name;
+}
+
 // Every reason that the rules of a pack may report, each once.
 class ReasonList {
  public:
   void add(const fault::Pack& pack) {
-    for (const fault::PackRule& rule : pack.rules) {
-      add(pack, rule.own);
-      for (const auto& [code, entry] : rule.codes) {
-        add(pack, entry);
+    visitEffects(pack, [&](const std::string&, const std::string& code, const fault::Effect& effect) {
+      if (!effect.event.empty()) {
+        keep({"", effect.event});
       }
-    }
+      const std::string revised = effect.revises ? effect.revises->reason : "";
+      for (const std::string& text : {effect.reason, revised}) {
+        addConditional(pack, effect, fault::expandTemplate(text, {{"code", code}}));
+      }
+    });
   }
   std::vector<ReasonSpec> take() { return std::move(all_); }
 
  private:
-  void add(const fault::Pack& pack, const fault::Entry& entry) {
-    add(pack, entry.code, *entry.effect);
-    for (const fault::Variant& variant : entry.variants) {
-      add(pack, entry.code, *variant.effect);
-    }
-  }
-
-  void add(const fault::Pack& pack, const std::string& code, const fault::Effect& effect) {
-    if (!effect.event.empty()) {
-      keep({"", effect.event});
-    }
-    const std::string revised = effect.revises ? effect.revises->reason : "";
-    for (const std::string& text : {effect.reason, revised}) {
-      addConditional(pack, effect, fault::expandTemplate(text, {{"code", code}}));
-    }
-    if (effect.repeat) {
-      add(pack, code, *effect.repeat->effect);
-    }
-  }
-
   // Without a condition of its own a fault may get one, by what revises it.
   void addConditional(const fault::Pack& pack, const fault::Effect& effect, const std::string& reason) {
     for (const fault::ConditionDefault& condition : pack.conditions) {
@@ -99,8 +131,9 @@ class ReasonList {
 
 }  // namespace
 
-PackMonitor::PackMonitor(std::vector<fault::Pack> packs, TimePoint start, Listener listener)
-    : engine_(std::move(packs)), start_(start), listener_(std::move(listener)) {}
+PackMonitor::PackMonitor(std::vector<fault::Pack> packs, TimePoint start, Listener listener,
+                         fault::Witness witness)
+    : engine_(std::move(packs), std::move(witness)), start_(start), listener_(std::move(listener)) {}
 
 std::vector<ConditionSpec> PackMonitor::conditions() const {
   std::vector<ConditionSpec> specs;
@@ -118,6 +151,20 @@ std::vector<ReasonSpec> PackMonitor::reasons() const {
     reasons.add(pack);
   }
   return reasons.take();
+}
+
+std::vector<RuleNames> PackMonitor::names() const {
+  std::vector<RuleNames> all;
+  for (const fault::Pack& pack : engine_.packs()) {
+    visitEffects(pack, [&](const std::string& id, const std::string& code, const fault::Effect& effect) {
+      RuleNames names{id, effect.condition, effect.action, withCode(effect.hyperpod, code),
+                      withCode(effect.eks, code)};
+      if (!names.hyperpod.type.empty() || !names.eks.type.empty()) {
+        all.push_back(std::move(names));
+      }
+    });
+  }
+  return all;
 }
 
 void PackMonitor::take(const fault::Record& record, NodeState& state) {
@@ -148,7 +195,11 @@ void PackMonitor::tell(const std::vector<Outcome>& outcomes, TimePoint now, Node
       case Outcome::Kind::kRaised:
       case Outcome::Kind::kRepeated:
       case Outcome::Kind::kRevised:
+      case Outcome::Kind::kDoubted:
         reportTo(state, outcome);
+        break;
+      case Outcome::Kind::kUncorroborated:
+        tellUncorroborated(state, outcome, now);
         break;
       case Outcome::Kind::kResolved:
         state.resolve(outcome.sighting.condition, outcome.sighting.id, outcome.sighting.device, now);

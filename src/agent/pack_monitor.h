@@ -15,10 +15,12 @@ class PackMonitor final : public RecordMonitor {
   using Listener = std::function<void(const fault::Outcome& outcome)>;
 
   // Records before `start` do not count: they were handled before, or are too old to act on.
-  PackMonitor(std::vector<fault::Pack> packs, TimePoint start, Listener listener);
+  PackMonitor(std::vector<fault::Pack> packs, TimePoint start, Listener listener,
+              fault::Witness witness = {});
 
   std::vector<ConditionSpec> conditions() const override;
   std::vector<ReasonSpec> reasons() const override;
+  std::vector<RuleNames> names() const override;
   void take(const fault::Record& record, NodeState& state) override;
   void recall(const fault::Record& record) override;
   void recallUntil(TimePoint time) override;

@@ -148,6 +148,73 @@ TEST_F(PackMonitorTest, DeclaresEveryReasonThatMayStandAfterARestart) {
   EXPECT_EQ(after.conditions().at(0).reason, "Xid94");
 }
 
+TEST(PackMonitorWitnessTest, WhatIsNotBorneOutIsToldAndMarksNothing) {
+  auto pack = fault::parsePack(R"(pack: demo
+class: neuron
+conditions:
+  - {type: NeuronFault, reason: NoNeuronFault, message: fine}
+rules:
+  - {id: hw, name: broken, pattern: '^hw (?P<device>\d+)', condition: NeuronFault, reason: Hw, event: HwError,
+     action: replace, corroborate: require}
+)",
+                               "demo.yaml");
+  ASSERT_TRUE(pack) << pack.error().toString();
+  PackMonitor monitor(
+      {*std::move(pack)}, kPackNow, [](const fault::Outcome&) {},
+      [](const fault::Sighting&) {
+        return fault::Testimony{fault::Corroboration::kContradicted, "it counted none"};
+      });
+  NodeState state(monitor.conditions(), monitor.reasons(), Machine{"boot", kPackNow - 1h}, kPackNow);
+  fault::Record record;
+  record.priority = 3;
+  record.time = kPackNow;
+  record.text = "hw 3";
+  monitor.take(record, state);
+  EXPECT_EQ(monitor.step(kPackNow, state), kPackNow + 1s);
+  monitor.step(kPackNow + fault::kCorroborateWithin, state);
+  EXPECT_EQ(state.conditions().at(0).status, "False");
+  const auto events = state.takeEvents();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].reason, "HwError");
+  EXPECT_THAT(events[0].message, HasSubstr("marks nothing unless it is borne out: it counted none"));
+  EXPECT_EQ(events[1].reason, "FaultUncorroborated");
+  EXPECT_THAT(events[1].message, HasSubstr("not borne out within 30 s (it counted none)"));
+}
+
+TEST(PackMonitorNamesTest, TellsReasonsAndNamesOfVariantsToo) {
+  auto pack = fault::parsePack(R"(pack: demo
+conditions:
+  - {type: KernelFault, reason: NoKernelFault, message: No fault of the kernel is known}
+rules:
+  - id: hung
+    name: hung
+    pattern: '^task (?P<comm>\S+) hangs'
+    hyperpod: {type: SoftwareError, reason: KernelDeadlock}
+    variants:
+      - {when: {comm: kubelet}, id: service, condition: KernelFault, reason: ServiceHung, action: reboot}
+  - id: xid
+    name: Xid
+    pattern: '^Xid (?P<code>\d+)'
+    unknown: {name: 'Xid {code}'}
+    codes:
+      - {code: 79, name: x, eks: {condition: AcceleratedHardwareReady, reason: 'NvidiaXID{code}Error'}}
+)",
+                               "demo.yaml");
+  ASSERT_TRUE(pack) << pack.error().toString();
+  const PackMonitor monitor({*std::move(pack)}, kPackNow, [](const fault::Outcome&) {});
+  std::vector<std::string> reasons;
+  for (const ReasonSpec& reason : monitor.reasons()) {
+    reasons.push_back(reason.condition + "/" + reason.reason);
+  }
+  EXPECT_THAT(reasons, ElementsAre("KernelFault/ServiceHung"));
+  std::vector<std::string> names;
+  for (const RuleNames& rule : monitor.names()) {
+    names.push_back(rule.rule + " " + rule.condition + " " + rule.hyperpod.reason + rule.eks.reason);
+  }
+  EXPECT_THAT(names, ElementsAre("demo/hung  KernelDeadlock", "demo/hung/service KernelFault KernelDeadlock",
+                                 "demo/xid/79  NvidiaXID79Error"));
+}
+
 TEST_F(PackMonitorTest, OnlyFewSeriesStandFromTheStart) {
   std::vector<std::string> reasons;
   for (const MetricStep& step : state_->takeMetrics()) {

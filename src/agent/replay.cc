@@ -99,6 +99,7 @@ class Storyteller {
       case Outcome::Kind::kFolded:
         return State::kPart;
       case Outcome::Kind::kHeld:
+      case Outcome::Kind::kDoubted:
         return State::kHeld;
       case Outcome::Kind::kCancelled:
         return State::kCancelled;
@@ -106,6 +107,8 @@ class Storyteller {
         return State::kResolved;
       case Outcome::Kind::kUntrusted:
         return State::kUntrusted;
+      case Outcome::Kind::kUncorroborated:
+        return State::kUncorroborated;
       default:
         return State::kStands;
     }
@@ -133,6 +136,10 @@ class Storyteller {
         return "ended by " + outcome.other;
       case Outcome::Kind::kUntrusted:
         return "does not count: user space wrote the line";
+      case Outcome::Kind::kDoubted:
+        return "marks nothing unless it is borne out: " + outcome.other;
+      case Outcome::Kind::kUncorroborated:
+        return "not borne out within " + humanDuration(fault::kCorroborateWithin) + ": " + outcome.other;
     }
     return "";
   }
@@ -202,8 +209,9 @@ class Player {
   std::vector<std::unique_ptr<RecordMonitor>> readers(ReplayInput input) {
     const TimePoint start = input.handledUntil ? boot_ + *input.handledUntil + Duration(1) : boot_;
     std::vector<std::unique_ptr<RecordMonitor>> all;
-    all.push_back(std::make_unique<PackMonitor>(std::move(input.packs), start,
-                                                [this](const Outcome& outcome) { story_.hear(outcome); }));
+    all.push_back(std::make_unique<PackMonitor>(
+        std::move(input.packs), start, [this](const Outcome& outcome) { story_.hear(outcome); },
+        std::move(input.witness)));
     return all;
   }
 
@@ -228,8 +236,8 @@ class Player {
 }  // namespace
 
 std::string_view stateName(ReplayedFinding::State state) {
-  constexpr std::array<std::string_view, 6> kNames = {"stands",    "held",     "part",
-                                                      "cancelled", "resolved", "untrusted"};
+  constexpr std::array<std::string_view, 7> kNames = {"stands",   "held",      "part",          "cancelled",
+                                                      "resolved", "untrusted", "uncorroborated"};
   return kNames.at(static_cast<std::size_t>(state));
 }
 

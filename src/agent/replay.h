@@ -17,23 +17,26 @@ struct ReplayInput {
   TimePoint boot{};  // what the stamps of the records count from
   // What the records up to here say was handled: the agent remembers it over a restart.
   std::optional<Duration> handledUntil;
+  fault::Witness witness = {};  // what else is known of the devices
 };
 
 // One fault of one device, and its story.
 struct ReplayedFinding {
   enum class State {
     kStands,
-    kHeld,       // waits for what may cancel it
-    kPart,       // of another finding
-    kCancelled,  // before it counted
-    kResolved,   // by evidence
-    kUntrusted,  // user space wrote the line: it does not count
+    kHeld,            // waits for what may cancel it
+    kPart,            // of another finding
+    kCancelled,       // before it counted
+    kResolved,        // by evidence
+    kUntrusted,       // user space wrote the line: it does not count
+    kUncorroborated,  // nothing bears the line out: it is told, and marks nothing
   };
   State state = State::kStands;
   fault::Sighting sighting;
   std::vector<std::string> reasons;  // sentences, in the order of time
 };
-std::string_view stateName(ReplayedFinding::State state);  // stands held part cancelled resolved untrusted
+// stands held part cancelled resolved untrusted uncorroborated
+std::string_view stateName(ReplayedFinding::State state);
 
 // The one thing to do.
 struct Proposal {

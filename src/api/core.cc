@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "api/names.h"
+#include "fault/finding.h"
 
 namespace mainstay::api {
 
@@ -137,6 +138,11 @@ bool Toleration::tolerates(const Taint& taint) const {
     return op == "Exists";
   }
   return key == taint.key && (op == "Exists" || value == taint.value);
+}
+
+bool tellsFault(const Condition& condition) {
+  return condition.type != "Ready" &&
+         condition.status == (fault::isReadyCondition(condition.type) ? "False" : "True");
 }
 
 const Condition* Node::condition(std::string_view type) const {

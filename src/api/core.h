@@ -20,6 +20,9 @@ struct Condition {
   TimePoint lastHeartbeat{};
 };
 
+// Whether something is wrong by this condition. Ready is not meant: a node that does not answer is a case of its own.
+bool tellsFault(const Condition& condition);
+
 struct Taint {
   std::string key;
   std::string value;

@@ -57,7 +57,8 @@ TEST(CapabilitiesTest, NothingThatIsStartedCanGainAny) {
 
 TEST(CapabilitiesTest, MayBeCalledAgain) {
   EXPECT_TRUE(inChild([] {
-    return keepCapabilities(kKept).has_value() && keepCapabilities(kNoCapabilities).has_value() && setOf("CapEff") == 0;
+    return keepCapabilities(kKept).has_value() && keepCapabilities(kNoCapabilities).has_value() &&
+           setOf("CapEff") == 0;
   }));
 }
 

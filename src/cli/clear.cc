@@ -7,16 +7,26 @@
 #include "api/managed_fields.h"
 #include "api/names.h"
 #include "fault/clear_request.h"
+#include "fault/finding.h"
 
 namespace mainstay::cli {
 namespace {
 
-// Types of the conditions that the node's agent writes, without the one that tells what it does not see.
-std::set<std::string> clearableTypes(const Json& node) {
+// Types of the conditions that the node's agent writes, without the one that tells what it does not see, and those that
+// say in the words of other agents what these say.
+std::set<std::string> clearableTypes(const Json& object, const api::Node& node) {
   std::set<std::string> types;
-  for (const auto& [type, managers] : api::conditionManagers(node)) {
-    if (managers.contains(api::kAgentManager) && type != agent::kMonitorDegraded) {
+  for (const auto& [type, managers] : api::conditionManagers(object)) {
+    if (managers.contains(api::kAgentManager) && type != agent::kMonitorDegraded &&
+        !fault::isReadyCondition(type)) {
       types.insert(type);
+    }
+  }
+  if (const auto findings = fault::decodeFindings(node.meta.annotation(api::kFindingsAnnotation))) {
+    for (const fault::Finding& finding : *findings) {
+      for (const fault::ForeignName& name : finding.also) {
+        types.erase(name.type);
+      }
     }
   }
   return types;
@@ -76,7 +86,7 @@ Result<std::string> tryToClear(kube::Api& api, const std::string& name, const Cl
                                TimePoint now) {
   MAINSTAY_ASSIGN(const Json object, kube::get(api, api::kNodes, "", name));
   MAINSTAY_ASSIGN(const api::Node node, api::decodeNode(object));
-  const std::set<std::string> types = clearableTypes(object);
+  const std::set<std::string> types = clearableTypes(object, node);
   MAINSTAY_TRY(checkCondition(types, options.condition));
   const std::vector<std::string> faults = faultsOf(node, types, options.condition);
   if (faults.empty()) {

@@ -1,5 +1,6 @@
 #include "cli/explain.h"
 
+#include "agent/probes/neuron_witness.h"
 #include "agent/replay.h"
 #include "base/file_system.h"
 #include "base/log.h"
@@ -17,7 +18,33 @@ constexpr std::size_t kMaxContext = 1u << 20;
 struct Context {
   bool trustUserSpace = false;
   std::optional<Duration> handledUntil;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> neuronCounters;  // by device and counter
 };
+
+void readNeuronCounters(const Cursor& at, Context& context) {
+  for (const auto& [device, counters] : at.members()) {
+    for (const auto& [counter, value] : counters.members()) {
+      const std::int64_t count = value.integer();
+      if (count < 0) {
+        value.error("expected a count, found " + std::to_string(count));
+      }
+      context.neuronCounters[{device, counter}] =
+          static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0));
+    }
+  }
+}
+
+// What the context does not tell, nobody can read.
+fault::Witness witnessOf(const Context& context) {
+  return [counters = context.neuronCounters](const fault::Sighting& sighting) {
+    return agent::probes::neuronTestimony(
+        [&](const std::string& device, const std::string& counter) {
+          const auto at = counters.find({device, counter});
+          return at == counters.end() ? std::nullopt : std::optional(at->second);
+        },
+        sighting);
+  };
+}
 
 Result<Context> readContext(const std::string& path, const FileSystem& files) {
   Context context;
@@ -29,6 +56,7 @@ Result<Context> readContext(const std::string& path, const FileSystem& files) {
   DecodeErrors errors(path);
   const Cursor root(document, errors);
   context.trustUserSpace = root.at("test_mode").boolean(false);
+  readNeuronCounters(root.at("neuron_counters"), context);
   const Cursor saved = root.at("saved_state");
   if (saved.exists() && saved.at("boot_id").string("") == root.at("boot_id").string("") &&
       saved.at("recovered_at_usec").exists()) {
@@ -52,7 +80,8 @@ Result<Replayed> replayFiles(const ExplainOptions& options) {
     }
   }
   MAINSTAY_ASSIGN(std::string kmsg, files.read(options.kmsg, kMaxLog));
-  auto replayed = agent::replay({std::move(kmsg), std::move(packs), TimePoint{}, context.handledUntil});
+  auto replayed = agent::replay(
+      {std::move(kmsg), std::move(packs), TimePoint{}, context.handledUntil, witnessOf(context)});
   if (!replayed) {
     return fail(std::move(replayed.error()).with(options.kmsg));
   }

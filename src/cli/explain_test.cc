@@ -87,6 +87,27 @@ TEST_F(ExplainTest, ContextSaysWhatTheLogDoesNot) {
       << "the stamps of another boot say nothing";
 }
 
+TEST_F(ExplainTest, ContextBearsOutALineOfANeuronDevice) {
+  const std::string log =
+      file("neuron",
+           "3,7,86412337114,-;neuron: NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i "
+           "hostname=h nd-id=0 nc-id=0 serial-num=1\n");
+  const std::string rules =
+      file("site.yaml",
+           "pack: neuron\nrules:\n  - {id: hw-error, corroborate: require, codes: [{code: "
+           "SRAM_UNCORRECTABLE_ERROR, effect: replace, corroborate: require, name: SRAM}]}\n");
+  const Json unknown = json(log, "", {rules});
+  EXPECT_EQ(findString(find(unknown, "findings")->as_array()[0], "state"), "uncorroborated");
+  EXPECT_EQ(find(unknown, "conditions")->as_array().size(), 0u);
+  EXPECT_THAT(toText(unknown), HasSubstr("sram_ecc_uncorrected of Neuron device 0 cannot be read"));
+  const Json borneOut =
+      json(log, file("context", R"({"neuron_counters": {"0": {"sram_ecc_uncorrected": 1}}})"), {rules});
+  EXPECT_EQ(findString(find(borneOut, "findings")->as_array()[0], "state"), "stands");
+  EXPECT_EQ(findString(borneOut, "action", "action"), "replace");
+  EXPECT_EQ(run(log, file("wrong", R"({"neuron_counters": {"0": {"sram_ecc_uncorrected": "1"}}})"), {rules}),
+            2);
+}
+
 TEST_F(ExplainTest, PacksOfAPersonAreLaidOverOurs) {
   const std::string rules = file("site.yaml",
                                  "pack: nvidia\nrules:\n  - id: xid\n    codes:\n"

@@ -100,6 +100,7 @@ Json meaningJson(const Meaning& meaning) {
                     {"event", effect.event},
                     {"action", fault::actionName(effect.action)},
                     {"clearOn", fault::clearOnName(effect.clearOn)},
+                    {"corroborate", fault::corroborateName(effect.corroborate)},
                     {"hold", formatDuration(effect.hold)},
                     {"advice", effect.advice},
                     {"hyperpod", foreignJson(effect.hyperpod, "type", meaning.code)},
@@ -161,6 +162,18 @@ std::string foreignCell(const fault::ForeignName& name, const std::string& code)
   return name.type + (name.type.empty() || reason.empty() ? "" : "/") + reason;
 }
 
+std::string conditionCell(const Meaning& meaning) {
+  const Effect& effect = *meaning.effect;
+  if (effect.condition.empty()) {
+    return "";
+  }
+  const std::string_view proviso = effect.corroborate == fault::Corroborate::kRequire ? ", if borne out"
+                                   : effect.corroborate == fault::Corroborate::kPrefer
+                                       ? ", unless contradicted"
+                                       : "";
+  return effect.condition + " " + reasonOf(meaning) + std::string(proviso);
+}
+
 std::string packMarkdown(const Pack& pack) {
   std::string text =
       "\n## " + pack.name + "\n\n" + pack.about + "\n\nSource: " + pack.source + " (" + pack.date +
@@ -171,8 +184,7 @@ std::string packMarkdown(const Pack& pack) {
       const Effect& effect = *meaning.effect;
       const bool marks = !effect.condition.empty();
       text += "| " + meaning.id.substr(pack.name.size() + 1) + " | " + cell(meaning.name) + " | " +
-              std::string(fault::severityName(effect.severity)) + " | " +
-              (marks ? effect.condition + " " + reasonOf(meaning) : "") + " | " +
+              std::string(fault::severityName(effect.severity)) + " | " + conditionCell(meaning) + " | " +
               std::string(fault::actionName(effect.action)) + " | " +
               (marks ? std::string(fault::clearOnName(effect.clearOn)) : "") + " | " +
               foreignCell(effect.hyperpod, meaning.code) + " | " + foreignCell(effect.eks, meaning.code) +
@@ -190,7 +202,10 @@ std::string packsMarkdown(const std::vector<Pack>& packs) {
       "[add-a-rule.md](add-a-rule.md) tells "
       "how to\nadd to them. A finding without a condition is told by an Event only. A variant of a code has "
       "another "
-      "meaning by what else\nthe line says (`mainstay rules show nvidia/xid/64`).\n";
+      "meaning by what else\nthe line says (`mainstay rules show nvidia/xid/64`). \"If borne out\" and "
+      "\"unless "
+      "contradicted\" stand at conditions for\nwhich another witness than the log is heard (`corroborate`); "
+      "none that is shipped has one.\n";
   for (const Pack& pack : packs) {
     text += packMarkdown(pack);
   }
@@ -304,7 +319,7 @@ int explainLine(const RulesOptions& options, const std::string& line, std::ostre
   if (!packs) {
     return refusePack(packs.error(), errors);
   }
-  fault::Engine engine(*std::move(packs));
+  fault::Engine engine(*std::move(packs), fault::bearOutAll);
   fault::Record record;
   record.text = line;
   JsonArray outcomes;

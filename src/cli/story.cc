@@ -91,10 +91,10 @@ void Story::sawReplacement() {
 
 void Story::sawFaultyNode(const api::Node& node, TimePoint at) {
   for (const api::Condition& condition : node.conditions) {
-    const bool fault = condition.status == "True" && condition.type != "Ready";
-    if (fault && node.meta.annotations.contains(api::kFindingsAnnotation) && first("condition")) {
+    if (api::tellsFault(condition) && node.meta.annotations.contains(api::kFindingsAnnotation) &&
+        first("condition")) {
       detected_ = at;
-      add(at, "agent", condition.type + " = True", condition.reason);
+      add(at, "agent", condition.type + " = " + condition.status, condition.reason);
     }
   }
   if (node.unschedulable && carriesHealthTaint(node) && first("isolated")) {

@@ -140,13 +140,16 @@ bool seeAgain(Sighting& known, const Sighting& now) {
 }  // namespace
 
 std::string_view outcomeName(Outcome::Kind kind) {
-  constexpr std::array<std::string_view, 8> kNames = {"raised", "repeated",  "revised",  "folded",
-                                                      "held",   "cancelled", "resolved", "untrusted"};
+  constexpr std::array<std::string_view, 10> kNames = {"raised",  "repeated",      "revised",  "folded",
+                                                       "held",    "cancelled",     "resolved", "untrusted",
+                                                       "doubted", "uncorroborated"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
-Engine::Engine(std::vector<Pack> packs)
-    : packs_(withoutFixtures(std::move(packs))), patterns_(allPatterns(packs_)) {
+Engine::Engine(std::vector<Pack> packs, Witness witness)
+    : packs_(withoutFixtures(std::move(packs))),
+      patterns_(allPatterns(packs_)),
+      witness_(std::move(witness)) {
   for (const Pack& pack : packs_) {
     for (const PackRule& rule : pack.rules) {
       for (std::size_t part = 0; part < rule.patterns.size(); ++part) {
@@ -173,17 +176,18 @@ std::vector<Outcome> Engine::take(const Record& record) {
 std::vector<Outcome> Engine::step(TimePoint now) {
   std::vector<Outcome> out;
   release(now, out);
+  settleDoubts(now, out);
   return out;
 }
 
 TimePoint Engine::nextWake() const {
-  return nextDue_;
+  return std::min(nextDue_, nextAsk_);
 }
 
 void Engine::forget() {
   begun_.clear();
   remembered_.clear();
-  nextDue_ = kNever;
+  nextDue_ = nextAsk_ = kNever;
 }
 
 void Engine::takeMatch(PatternSet::Match match, std::string_view text, const Record& record,
@@ -261,11 +265,11 @@ void Engine::occur(const Sighting& sighting, const Captures& captures, std::vect
     return;
   }
   const bool first = isNew || std::exchange(remembered.held, false);
-  raise(remembered,
-        first     ? Outcome::Kind::kRaised
-        : changed ? Outcome::Kind::kRevised
-                  : Outcome::Kind::kRepeated,
-        out);
+  raiseOrDoubt(remembered,
+               first     ? Outcome::Kind::kRaised
+               : changed ? Outcome::Kind::kRevised
+                         : Outcome::Kind::kRepeated,
+               out);
   countRepeat(remembered, sighting, captures, out);
 }
 
@@ -278,7 +282,8 @@ void Engine::raise(Remembered& remembered, Outcome::Kind kind, std::vector<Outco
   if (event) {
     remembered.lastEvent = sighting.last;
   }
-  out.push_back({kind, sighting, event, ""});
+  out.push_back(outcomeOf(remembered, kind, ""));
+  out.back().event = event;
 }
 
 void Engine::countRepeat(Remembered& remembered, const Sighting& now, const Captures& captures,
@@ -350,7 +355,7 @@ bool Engine::revise(const Sighting& by, std::vector<Outcome>& out) {
     known.reason = known.reason.empty() ? by.reason : known.reason;
   }
   known.last = std::max(known.last, by.last);
-  out.push_back({target->held ? Outcome::Kind::kHeld : Outcome::Kind::kRevised, known, false, by.id});
+  out.push_back(outcomeOf(*target, target->held ? Outcome::Kind::kHeld : Outcome::Kind::kRevised, by.id));
   return true;
 }
 
@@ -405,7 +410,7 @@ void Engine::release(TimePoint now, std::vector<Outcome>& out) {
     nextDue_ = first ? first->due : kNever;
     if (nextDue_ <= now) {
       first->held = false;
-      raise(*first, Outcome::Kind::kRaised, out);
+      raiseOrDoubt(*first, Outcome::Kind::kRaised, out);
     }
   }
 }

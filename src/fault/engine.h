@@ -12,6 +12,7 @@
 
 #include "fault/pack.h"
 #include "fault/record.h"
+#include "fault/witness.h"
 
 namespace mainstay::fault {
 
@@ -41,31 +42,38 @@ struct Sighting {
 // One step of a fault's story.
 struct Outcome {
   enum class Kind {
-    kRaised,     // seen for the first time
-    kRepeated,   // seen again
-    kRevised,    // a later line changed what it means
-    kFolded,     // a part of another finding: `other`
-    kHeld,       // waits for what may cancel or explain it
-    kCancelled,  // ended before it counted, by `other`
-    kResolved,   // ended by `other`
-    kUntrusted,  // looks like this fault, but user space wrote the line
+    kRaised,          // seen for the first time
+    kRepeated,        // seen again
+    kRevised,         // a later line changed what it means
+    kFolded,          // a part of another finding: `other`
+    kHeld,            // waits for what may cancel or explain it
+    kCancelled,       // ended before it counted, by `other`
+    kResolved,        // ended by `other`
+    kUntrusted,       // looks like this fault, but user space wrote the line
+    kDoubted,         // told, and marks nothing unless a witness bears it out: `other` is why
+    kUncorroborated,  // nobody has borne it out in time: `other` is why
   };
   Kind kind = Kind::kRaised;
   Sighting sighting;
   bool event = false;  // an Event is due
   std::string other;   // "nvidia/xid/162"
 };
-std::string_view outcomeName(
-    Outcome::Kind kind);  // raised repeated revised folded held cancelled resolved untrusted
+// raised repeated revised folded held cancelled resolved untrusted doubted uncorroborated
+std::string_view outcomeName(Outcome::Kind kind);
+
+// How long a fault may wait for its witness. The driver counts an error before the runtime hears of it and prints its
+// line; this leaves a driver that is busy with the error many times what its counters take to be read.
+inline constexpr Duration kCorroborateWithin = std::chrono::seconds(30);
 
 // Used by one thread. Bounded: of the faults seen it remembers the kMaxRemembered that came last.
 class Engine {
  public:
-  explicit Engine(std::vector<Pack> packs);
+  // Without a witness nothing is borne out, and nothing contradicted.
+  explicit Engine(std::vector<Pack> packs, Witness witness = {});
 
   // Takes the next record of the log; `record.time` does not go back by much.
   std::vector<Outcome> take(const Record& record);
-  // What has waited until `now`.
+  // What has waited until `now`, and what the witness says meanwhile. After each take(): a doubt's time begins here.
   std::vector<Outcome> step(TimePoint now);
   // When step has something to do; kNever = nothing waits.
   TimePoint nextWake() const;
@@ -89,8 +97,16 @@ class Engine {
     TimePoint since{};
     std::uint64_t record = 0;  // by our own count
   };
+  // A witness is being asked.
+  struct Doubt {
+    std::optional<TimePoint> until;
+    Testimony testimony;
+  };
   struct Remembered {
     Sighting sighting;
+    std::optional<Doubt> doubt;
+    bool believed = false;                 // it was borne out
+    std::optional<TimePoint> lastUnborne;  // when it was told that nobody did
     bool held = false;
     TimePoint due{};  // while it is held
     std::optional<TimePoint> lastEvent;
@@ -109,6 +125,11 @@ class Engine {
   bool foldIntoRoot(const Sighting& part, std::vector<Outcome>& out);
   void foldPartsOf(const Sighting& root, std::vector<Outcome>& out);
   void raise(Remembered& remembered, Outcome::Kind kind, std::vector<Outcome>& out);
+  void raiseOrDoubt(Remembered& remembered, Outcome::Kind kind, std::vector<Outcome>& out);
+  bool isDoubtful(Remembered& remembered);
+  Outcome outcomeOf(const Remembered& remembered, Outcome::Kind kind, std::string other) const;
+  void settleDoubts(TimePoint now, std::vector<Outcome>& out);
+  void settleDoubt(Remembered& remembered, TimePoint now, std::vector<Outcome>& out);
   void countRepeat(Remembered& remembered, const Sighting& now, const Captures& captures,
                    std::vector<Outcome>& out);
   Remembered* findRelated(const Relation& relation, const Sighting& to);
@@ -121,6 +142,8 @@ class Engine {
   std::map<std::string, Begun> begun_;  // by rule
   std::map<Key, Remembered> remembered_;
   TimePoint nextDue_ = kNever;
+  Witness witness_;
+  TimePoint nextAsk_ = kNever;
   std::uint64_t records_ = 0;
 };
 

@@ -33,10 +33,13 @@ std::string xids(const std::string& codes) {
 
 class EngineTest : public testing::Test {
  protected:
-  void use(const std::string& rules) {
+  void use(const std::string& rules, Corroboration answer = Corroboration::kUnknown) {
+    answer_ = answer;
     auto pack = parsePack(kHead + rules, "demo.yaml");
     ASSERT_TRUE(pack) << pack.error().toString();
-    engine_.emplace(std::vector<Pack>{*std::move(pack)});
+    engine_.emplace(std::vector<Pack>{*std::move(pack)}, [this](const Sighting&) {
+      return Testimony{answer_, "because"};
+    });
   }
 
   // "raised demo/xid/79@0000:5e:00.0", with " event" when one is due, and " <id>" of what it has to do with.
@@ -65,6 +68,7 @@ class EngineTest : public testing::Test {
     return told(last_);
   }
 
+  Corroboration answer_ = Corroboration::kUnknown;
   std::optional<Engine> engine_;
   std::vector<Outcome> last_;
   TimePoint now_{hours(24)};
@@ -94,6 +98,56 @@ TEST_F(EngineTest, AFaultIsRaisedOnceAndThenCounted) {
   wait(minutes(11));
   EXPECT_THAT(line("Xid (0000:5e:00): 79"), ElementsAre("repeated demo/xid/79@0000:5e:00.0 event"))
       << "an Event of its own after the dedupe window";
+}
+
+// A rule whose lines anybody may have written.
+constexpr char kDoubtful[] =
+    "      - {code: 7, effect: reset, corroborate: require, name: needs a witness}\n"
+    "      - {code: 8, effect: reset, corroborate: prefer, name: wants a witness}\n";
+
+TEST_F(EngineTest, ALineThatNeedsAWitnessMarksNothingUntilItIsBorneOut) {
+  use(xids(kDoubtful), Corroboration::kContradicted);
+  EXPECT_THAT(line("Xid (0000:5e:00): 7"), ElementsAre("doubted demo/xid/7@0000:5e:00.0 event because"));
+  EXPECT_EQ(last_[0].sighting.condition, "");
+  EXPECT_EQ(last_[0].sighting.action, RepairAction::kNone);
+  EXPECT_THAT(wait(seconds(0)), IsEmpty());
+  EXPECT_EQ(engine_->nextWake(), now_ + seconds(1));
+  EXPECT_THAT(wait(seconds(9)), IsEmpty());
+  answer_ = Corroboration::kBorneOut;
+  EXPECT_THAT(wait(seconds(1)), ElementsAre("raised demo/xid/7@0000:5e:00.0")) << "its Event was sent";
+  EXPECT_EQ(last_[0].sighting.condition, "GPUFault");
+  EXPECT_EQ(last_[0].sighting.action, RepairAction::kReset);
+  EXPECT_EQ(engine_->nextWake(), kNever);
+  answer_ = Corroboration::kContradicted;
+  EXPECT_THAT(line("Xid (0000:5e:00): 7"), ElementsAre("repeated demo/xid/7@0000:5e:00.0")) << "still so";
+}
+
+TEST_F(EngineTest, WhatNobodyBearsOutInTimeIsTold) {
+  use(xids(kDoubtful), Corroboration::kUnknown);
+  line("Xid (0000:5e:00): 7");
+  wait(hours(1));  // the line is an old one: its time begins now
+  EXPECT_THAT(wait(kCorroborateWithin - seconds(1)), IsEmpty());
+  EXPECT_THAT(wait(seconds(1)), ElementsAre("uncorroborated demo/xid/7@0000:5e:00.0 event because"));
+  EXPECT_EQ(last_[0].sighting.condition, "");
+  EXPECT_EQ(engine_->nextWake(), kNever);
+  line("Xid (0000:5e:00): 7");
+  wait(seconds(0));
+  EXPECT_THAT(wait(kCorroborateWithin), ElementsAre("uncorroborated demo/xid/7@0000:5e:00.0 because"))
+      << "no second Event within the dedupe window";
+}
+
+TEST_F(EngineTest, ALineThatPrefersAWitnessCountsUnlessItIsContradicted) {
+  use(xids(kDoubtful), Corroboration::kUnknown);
+  EXPECT_THAT(line("Xid (0000:5e:00): 8"), ElementsAre("raised demo/xid/8@0000:5e:00.0 event"));
+  answer_ = Corroboration::kContradicted;
+  EXPECT_THAT(line("Xid (0000:5f:00): 8"), ElementsAre("doubted demo/xid/8@0000:5f:00.0 event because"));
+  wait(seconds(0));
+  EXPECT_THAT(wait(kCorroborateWithin), ElementsAre("uncorroborated demo/xid/8@0000:5f:00.0 event because"));
+  answer_ = Corroboration::kAwaited;
+  EXPECT_THAT(line("Xid (0000:60:00): 8"), ElementsAre("doubted demo/xid/8@0000:60:00.0 event because"));
+  wait(seconds(0));
+  EXPECT_THAT(wait(kCorroborateWithin), ElementsAre("raised demo/xid/8@0000:60:00.0"))
+      << "a witness that does not answer contradicts nothing";
 }
 
 TEST_F(EngineTest, AnUnknownCodeIsKeptAndNeverActedOn) {

@@ -13,6 +13,10 @@ constexpr std::array<std::string_view, 5> kActionNames = {"none", "restart-app",
 constexpr std::array<std::string_view, 5> kSeverityNames = {"unknown", "info", "warning", "error", "fatal"};
 constexpr std::array<std::string_view, 3> kClearOnNames = {"evidence", "boot", "instance"};
 
+// aws/eks-node-monitoring-agent 1.7, pkg/conditions.
+constexpr std::array<std::string_view, 5> kReadyConditions = {
+    "AcceleratedHardwareReady", "ContainerRuntimeReady", "KernelReady", "NetworkingReady", "StorageReady"};
+
 template <class Enum, std::size_t N>
 std::optional<Enum> fromName(const std::array<std::string_view, N>& names, std::string_view name) {
   const auto at = std::find(names.begin(), names.end(), name);
@@ -33,6 +37,18 @@ std::uint64_t unsignedOf(const Cursor& cursor, std::uint64_t fallback) {
 }
 
 }  // namespace
+
+bool isReadyCondition(std::string_view type) {
+  return std::ranges::find(kReadyConditions, type) != kReadyConditions.end();
+}
+
+bool Finding::isToldBy(std::string_view conditionType) const {
+  return type == conditionType || std::ranges::find(also, conditionType, &ForeignName::type) != also.end();
+}
+
+bool isWorse(const Finding& a, const Finding& b) {
+  return a.action > b.action || (a.action == b.action && a.first < b.first);
+}
 
 std::string findingId(const std::string& rule, const std::string& device) {
   return rule + "@" + device;
@@ -63,20 +79,28 @@ std::optional<ClearOn> parseClearOn(std::string_view name) {
 }
 
 JsonObject encodeFinding(const Finding& finding) {
-  return {{"id", finding.id},
-          {"type", finding.type},
-          {"reason", finding.reason},
-          {"class", finding.faultClass},
-          {"device", finding.device},
-          {"action", actionName(finding.action)},
-          {"rule", finding.rule},
-          {"seq", finding.seq},
-          {"bootID", finding.bootId},
-          {"instance", finding.instance},
-          {"first", formatMicroTime(finding.first)},
-          {"last", formatMicroTime(finding.last)},
-          {"count", finding.count},
-          {"line", cutUtf8(finding.line, kMaxFindingLine)}};
+  JsonObject object{{"id", finding.id},
+                    {"type", finding.type},
+                    {"reason", finding.reason},
+                    {"class", finding.faultClass},
+                    {"device", finding.device},
+                    {"action", actionName(finding.action)},
+                    {"rule", finding.rule},
+                    {"seq", finding.seq},
+                    {"bootID", finding.bootId},
+                    {"instance", finding.instance},
+                    {"first", formatMicroTime(finding.first)},
+                    {"last", formatMicroTime(finding.last)},
+                    {"count", finding.count},
+                    {"line", cutUtf8(finding.line, kMaxFindingLine)}};
+  if (!finding.also.empty()) {
+    JsonArray also;
+    for (const ForeignName& name : finding.also) {
+      also.push_back(JsonObject{{"type", name.type}, {"reason", name.reason}});
+    }
+    object["also"] = std::move(also);
+  }
+  return object;
 }
 
 Finding decodeFinding(const Cursor& element) {
@@ -100,6 +124,9 @@ Finding decodeFinding(const Cursor& element) {
   finding.last = element.at("last").time().value_or(finding.first);
   finding.count = unsignedOf(element.at("count"), 1);
   finding.line = element.at("line").string("");
+  for (const Cursor& name : element.at("also").elements()) {
+    finding.also.push_back({name.at("type").string(), name.at("reason").string("")});
+  }
   return finding;
 }
 

@@ -30,6 +30,17 @@ enum class ClearOn { kEvidence, kBoot, kInstance };
 std::string_view clearOnName(ClearOn clearOn);  // evidence boot instance
 std::optional<ClearOn> parseClearOn(std::string_view name);
 
+// What another system calls a fault: its condition type and its reason. "" = it has no word for it.
+struct ForeignName {
+  std::string type;
+  std::string reason;
+  bool operator==(const ForeignName&) const = default;
+};
+
+// EKS' node conditions, which are True while all is well; every other condition but the kubelet's Ready is True while
+// something is not.
+bool isReadyCondition(std::string_view type);
+
 struct Finding {
   std::string id;                             // stable over repetitions: "<rule>@<device>"
   std::string type;                           // node condition type, "NeuronHealth"
@@ -45,7 +56,16 @@ struct Finding {
   TimePoint last{};
   std::uint64_t count = 1;
   std::string line;  // at most 256 bytes, valid UTF-8
+  // The same fault in the node conditions of other vocabularies: one fault, however many conditions tell it.
+  std::vector<ForeignName> also = {};
+
+  // Whether a condition of this type tells of it.
+  bool isToldBy(std::string_view conditionType) const;
 };
+
+// Which of two findings of one condition it speaks of: the strongest action, of equals the one that came first, so
+// that a condition does not change its words for every sibling of a fault.
+bool isWorse(const Finding& a, const Finding& b);
 
 std::string findingId(const std::string& rule, const std::string& device);
 

@@ -44,6 +44,17 @@ TEST(FindingTest, SurvivesTheAnnotation) {
       << text;
 }
 
+TEST(FindingTest, KeepsItsNamesInOtherVocabularies) {
+  Finding finding = dmaError();
+  finding.also = {{"AcceleratedHardwareReady", "NeuronDMAError"}};
+  const auto back = decodeFindings(encodeFindings({finding}));
+  ASSERT_TRUE(back) << back.error().toString();
+  EXPECT_EQ(back->front().also, finding.also);
+  EXPECT_TRUE(back->front().isToldBy("AcceleratedHardwareReady"));
+  EXPECT_TRUE(back->front().isToldBy("NeuronHealth"));
+  EXPECT_FALSE(back->front().isToldBy("KernelReady"));
+}
+
 TEST(FindingTest, KeepsTheNewestTwentyOldestFirst) {
   std::vector<Finding> many;
   for (int i = 0; i < 30; ++i) {

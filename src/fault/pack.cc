@@ -40,6 +40,11 @@ std::string_view scopeName(Scope scope) {
   return kNames.at(static_cast<std::size_t>(scope));
 }
 
+std::string_view corroborateName(Corroborate corroborate) {
+  constexpr std::array<std::string_view, 3> kNames = {"ignore", "prefer", "require"};
+  return kNames.at(static_cast<std::size_t>(corroborate));
+}
+
 bool CaptureTest::holds(const Captures& captures) const {
   const auto at = captures.find(capture);
   const std::string_view value = at == captures.end() ? std::string_view() : std::string_view(at->second);

@@ -21,12 +21,10 @@ enum class Trust { kKernel, kAny };
 // How far a fault reaches.
 enum class Scope { kNode, kDevice, kLink, kProcess };
 std::string_view scopeName(Scope scope);  // node device link process
-
-// What another system calls the same fault; "" = it has no word for it.
-struct ForeignName {
-  std::string type;
-  std::string reason;  // may hold {code}
-};
+// Whether a witness has to bear a line out before it marks the node: a line that a program can have printed is told all
+// the same. kPrefer: unless a witness contradicts it.
+enum class Corroborate { kIgnore, kPrefer, kRequire };
+std::string_view corroborateName(Corroborate corroborate);  // ignore prefer require
 
 // Other findings that a new one has to do with: of these ids, seen not longer ago than this.
 struct Relation {
@@ -67,6 +65,7 @@ struct Effect {
   Scope scope = Scope::kDevice;
   RepairAction action = RepairAction::kNone;
   ClearOn clearOn = ClearOn::kBoot;
+  Corroborate corroborate = Corroborate::kIgnore;
   Duration dedupe = std::chrono::minutes(10);  // no second Event of one device within it
   Duration hold{};                             // how long it waits for what cancels or explains it
   std::string advice;                          // for the person on call
@@ -75,7 +74,7 @@ struct Effect {
   std::optional<Relation> follows;             // with one of these it is a part of it
   std::optional<Revision> revises;
   std::optional<Repeat> repeat;
-  ForeignName hyperpod;
+  ForeignName hyperpod;  // reasons may hold {code}
   ForeignName eks;
 };
 

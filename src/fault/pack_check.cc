@@ -108,8 +108,14 @@ bool isKnown(const std::vector<Pack>& packs, const std::string& id) {
                              [&](const Pack& pack) { return std::ranges::any_of(pack.rules, isRule); });
 }
 
-void lintIds(const std::vector<Pack>& packs, const PackRule& rule, const Effect& effect,
-             std::set<std::string>& unknown) {
+void lintEffect(const std::vector<Pack>& packs, const PackRule& rule, const Effect& effect,
+                std::set<std::string>& complaints) {
+  if (effect.corroborate != Corroborate::kIgnore && effect.faultClass != "neuron") {
+    complaints.insert(
+        complaint(rule,
+                  "corroborate: there are witnesses of Neuron devices only (class neuron), so that "
+                  "with require it would never mark a node"));
+  }
   std::vector<std::string> ids = effect.cancels;
   if (effect.follows) {
     ids.insert(ids.end(), effect.follows->of.begin(), effect.follows->of.end());
@@ -119,7 +125,7 @@ void lintIds(const std::vector<Pack>& packs, const PackRule& rule, const Effect&
   }
   for (const std::string& id : ids) {
     if (!isKnown(packs, id)) {
-      unknown.insert(complaint(rule, "no rule is called " + quoted(id)));
+      complaints.insert(complaint(rule, "no rule is called " + quoted(id)));
     }
   }
 }
@@ -150,12 +156,12 @@ void lintRule(const std::vector<Pack>& packs, const PackRule& rule, std::vector<
     out.push_back(complaint(rule, "implies " + quoted(rule.implies) + ", which is no entry"));
   }
   lintPatterns(rule, out);
-  std::set<std::string> unknown;
+  std::set<std::string> ofEffects;  // each once, though effects are shared
   const auto lintEntry = [&](const Entry& entry) {
     lintVariants(rule, entry.variants, out);
-    lintIds(packs, rule, *entry.effect, unknown);
+    lintEffect(packs, rule, *entry.effect, ofEffects);
     for (const Variant& variant : entry.variants) {
-      lintIds(packs, rule, *variant.effect, unknown);
+      lintEffect(packs, rule, *variant.effect, ofEffects);
     }
   };
   lintVariants(rule, rule.variants, out);
@@ -163,14 +169,14 @@ void lintRule(const std::vector<Pack>& packs, const PackRule& rule, std::vector<
   for (const auto& [code, entry] : rule.codes) {
     lintEntry(entry);
   }
-  out.insert(out.end(), unknown.begin(), unknown.end());
+  out.insert(out.end(), ofEffects.begin(), ofEffects.end());
 }
 
 }  // namespace
 
 std::vector<Complaint> testPacks(const std::vector<Pack>& packs) {
   std::vector<Complaint> complaints;
-  Engine engine(packs);
+  Engine engine(packs, bearOutAll);
   for (const Pack& pack : packs) {
     for (const PackRule& rule : pack.rules) {
       for (const Example& example : rule.examples) {

@@ -52,6 +52,8 @@ TEST(PackLint, TellsWhatIsProbablyAMistake) {
        "the pattern costs too much"},
       {"{id: a, name: a, event: A, pattern: '^alpha', examples: [alpha], follows: {of: gone}}",
        "no rule is called \"demo/gone\""},
+      {"{id: a, name: a, event: A, pattern: '^alpha', examples: [alpha], corroborate: require}",
+       "there are witnesses of Neuron devices only"},
       {"{id: a, implies: demo/b/79, pattern: '^alpha', examples: [alpha]}",
        "implies \"demo/b/79\", which is no entry"},
       {"{id: a, name: a, pattern: '^(?P<device>alpha)(?P<x>.*)', examples: [alpha], variants: "

@@ -11,10 +11,10 @@ namespace mainstay::fault {
 namespace {
 
 // Each of these may stand wherever an effect may: in `effects`, in a rule, in an entry, in a variant.
-constexpr std::array<std::string_view, 20> kEffectKeys = {
+constexpr std::array<std::string_view, 21> kEffectKeys = {
     "effect",  "condition", "reason", "event",    "class",  "severity", "scope",
     "action",  "clearOn",   "dedupe", "hold",     "advice", "collect",  "cancels",
-    "follows", "revises",   "repeat", "hyperpod", "eks",    "name"};
+    "follows", "revises",   "repeat", "hyperpod", "eks",    "name",     "corroborate"};
 constexpr std::string_view kNone = "none";  // takes away what a base says
 
 std::vector<std::string_view> withEffectKeys(std::initializer_list<std::string_view> own) {
@@ -62,6 +62,15 @@ std::optional<Scope> parseScope(std::string_view word) {
   for (const Scope scope : {Scope::kNode, Scope::kDevice, Scope::kLink, Scope::kProcess}) {
     if (scopeName(scope) == word) {
       return scope;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Corroborate> parseCorroborate(std::string_view word) {
+  for (const Corroborate one : {Corroborate::kIgnore, Corroborate::kPrefer, Corroborate::kRequire}) {
+    if (corroborateName(one) == word) {
+      return one;
     }
   }
   return std::nullopt;
@@ -199,6 +208,7 @@ class PackReader {
     readWord(at.at("scope"), effect.scope, parseScope, "node, device, link or process");
     readWord(at.at("action"), effect.action, parseAction, "none, restart-app, reset, reboot or replace");
     readWord(at.at("clearOn"), effect.clearOn, parseClearOn, "evidence, boot or instance");
+    readWord(at.at("corroborate"), effect.corroborate, parseCorroborate, "ignore, prefer or require");
     effect.dedupe = at.at("dedupe").duration(effect.dedupe);
     effect.hold = at.at("hold").duration(effect.hold);
     readText(at.at("advice"), effect.advice);
@@ -207,6 +217,12 @@ class PackReader {
     }
     readForeign(at.at("hyperpod"), "type", effect.hyperpod);
     readForeign(at.at("eks"), "condition", effect.eks);
+    if (!effect.eks.type.empty() && !isReadyCondition(effect.eks.type)) {
+      at.at("eks").error("\"" + effect.eks.type +
+                         "\" is no condition of the EKS node monitoring agent: expected "
+                         "AcceleratedHardwareReady, ContainerRuntimeReady, KernelReady, NetworkingReady or "
+                         "StorageReady");
+    }
   }
 
   void checkCondition(const Cursor& at, const std::string& type) const {

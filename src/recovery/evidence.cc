@@ -10,7 +10,10 @@ namespace {
 
 const api::FaultRule* ruleFor(const api::RecoveryPolicy& policy, const fault::Finding& finding) {
   const auto rule = std::ranges::find_if(policy.faults, [&](const api::FaultRule& candidate) {
-    return candidate.matches(finding.type, finding.reason);
+    return candidate.matches(finding.type, finding.reason) ||
+           std::ranges::any_of(finding.also, [&](const fault::ForeignName& name) {
+             return candidate.matches(name.type, name.reason);
+           });
   });
   return rule == policy.faults.end() ? nullptr : &*rule;
 }
@@ -65,8 +68,8 @@ std::vector<fault::Finding> allFaults(const api::Node& node, const api::Recovery
   }
   for (const api::Condition& condition : node.conditions) {
     const bool told = std::ranges::any_of(
-        faults, [&](const fault::Finding& finding) { return finding.type == condition.type; });
-    if (condition.type != "Ready" && condition.status == "True" && !told) {
+        faults, [&](const fault::Finding& finding) { return finding.isToldBy(condition.type); });
+    if (api::tellsFault(condition) && !told) {
       faults.push_back(fromCondition(node, condition, condition.type));
     }
   }
@@ -99,6 +102,7 @@ Standing standingFaults(const api::Node& node, const api::RecoveryPolicy& policy
     if (const TimePoint confirmed = finding.first + rule->confirm; confirmed > now) {
       standing.wake = std::min(standing.wake, confirmed);
     } else {
+      finding.also.clear();  // they were for the policy
       standing.faults.push_back(std::move(finding));
     }
   }

@@ -99,6 +99,52 @@ TEST(EvidenceTest, WaitsForConfirmation) {
   EXPECT_THAT(standingFaults(node, policy, kAt + seconds(5)).faults, SizeIs(1));
 }
 
+// One fault that the agent tells in its own condition, in EKS' and in HyperPod's.
+api::Node nodeInThreeVocabularies() {
+  fault::Finding told = finding("Xid79", kAt);
+  told.type = "GPUFault";
+  told.also = {{"AcceleratedHardwareReady", "NvidiaXID79Error"}, {"NvidiaGPUUnhealthy", "Pending"}};
+  api::Node node;
+  node.meta.annotations[api::kFindingsAnnotation] = fault::encodeFindings({told});
+  node.conditions = {{"GPUFault", "True", "Xid79", "", kAt, {}},
+                     {"AcceleratedHardwareReady", "False", "NvidiaXID79Error", "", kAt, {}},
+                     {"NvidiaGPUUnhealthy", "True", "Pending", "", kAt, {}},
+                     {"KernelReady", "True", "KernelIsReady", "", kAt, {}}};
+  return node;
+}
+
+TEST(EvidenceTest, CountsAFaultOnceThoughSeveralConditionsTellIt) {
+  api::RecoveryPolicy policy;
+  for (const char* type : {"GPUFault", "AcceleratedHardwareReady", "NvidiaGPUUnhealthy", "KernelReady"}) {
+    policy.faults.push_back({.type = type, .reason = "*"});
+  }
+  const Standing standing = standingFaults(nodeInThreeVocabularies(), policy, kAt);
+  ASSERT_THAT(standing.faults, SizeIs(1));
+  EXPECT_EQ(standing.faults[0].type, "GPUFault");
+  EXPECT_THAT(standing.faults[0].also, SizeIs(0)) << "evidence has no room for it";
+}
+
+TEST(EvidenceTest, APolicyMayNameAFaultInAnyVocabularyOfTheAgent) {
+  for (const char* type : {"GPUFault", "AcceleratedHardwareReady", "NvidiaGPUUnhealthy"}) {
+    api::RecoveryPolicy policy;
+    policy.faults = {{.type = type, .reason = "*"}};
+    EXPECT_THAT(standingFaults(nodeInThreeVocabularies(), policy, kAt).faults, SizeIs(1)) << type;
+  }
+}
+
+TEST(EvidenceTest, ConditionsOfTheEksAgentAreFaultsWhenFalse) {
+  api::RecoveryPolicy policy;
+  policy.faults = {{.type = "AcceleratedHardwareReady", .reason = "*"}};
+  api::Node node;
+  const auto faultsWhen = [&](const char* status) {
+    node.conditions = {{"AcceleratedHardwareReady", status, "R", "", kAt, {}}};
+    return standingFaults(node, policy, kAt).faults.size();
+  };
+  EXPECT_EQ(faultsWhen("True"), 0u);
+  EXPECT_EQ(faultsWhen("Unknown"), 0u);
+  EXPECT_EQ(faultsWhen("False"), 1u);
+}
+
 TEST(NodeMarksTest, WritesLabelValuesThatTheApiServerTakes) {
   const Json node = JsonObject{{"metadata", JsonObject{}}};
   fault::Finding odd = finding("_odd reason, with signs! " + std::string(100, 'x') + "...", kAt);

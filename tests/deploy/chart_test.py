@@ -54,6 +54,7 @@ def test_every_value_is_described_by_the_schema_and_its_default_is_accepted():
     ("agent.monitors.log.files={kernel-monitor.json}", "'/agent/monitors/log/files/0'"),
     ("agent.journal.folder=log", "'/agent/journal/folder'"),
     ("agent.stateFolder=/state/", "'/agent/stateFolder'"),
+    ("agent.alsoConditions={hyperpot}", "'/agent/alsoConditions/0'"),
 ])
 def test_wrong_values_are_refused_by_name(setting, complaint):
     assert complaint in refusal(setting)
@@ -307,6 +308,13 @@ def test_probes_see_the_host_and_their_settings():
     assert host["mountPropagation"] == "HostToContainer"
     [settings] = [o for o in of_kind(objects, "ConfigMap") if o["metadata"]["name"].endswith("-probes")]
     assert yaml.safe_load(settings["data"]["probes.yaml"]) == yaml.safe_load(values.read_text())["agent"]["probes"]["config"]
+
+
+def test_other_vocabularies_are_asked_for_by_name():
+    _, agent = agent_of("--set", "agent.alsoConditions={hyperpod,eks}")
+    assert "--also-conditions=hyperpod,eks" in agent["args"]
+    _, agent = agent_of()
+    assert not [arg for arg in agent["args"] if arg.startswith("--also-conditions")]
 
 
 def test_probes_need_no_kernel_log():

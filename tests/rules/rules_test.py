@@ -57,6 +57,19 @@ def test_one_of_ours_is_changed(packs, tmp_path):
     assert explained(log, packs[1])["action"]["action"] == "none"
 
 
+def test_the_counters_bear_a_line_out(packs, tmp_path):
+    log = tmp_path / "log"
+    log.write_text("3,1,1000000,-;neuron: NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i hostname=h nd-id=3 nc-id=0 x\n")
+    assert explained(log, packs[1])["action"]["action"] == "replace", "the shipped rules do without a witness"
+    told = explained(log, packs[2])
+    assert told["conditions"] == [] and told["findings"][0]["state"] == "uncorroborated"
+    context = tmp_path / "context"
+    context.write_text(json.dumps({"neuron_counters": {"3": {"sram_ecc_uncorrected": 2}}}))
+    run = mainstay("explain", "--kmsg", log, "--rules", packs[2], "--context", context, "-o", "json")
+    assert json.loads(run.stdout)["conditions"][0]["type"] == "NeuronFault", run.stderr
+    assert mainstay("rules", "lint", "--rules", packs[2]).returncode == 0
+
+
 def test_the_catalogue_of_faults_is_current():
     run = mainstay("rules", "list", "-o", "markdown")
     assert (ROOT / "docs/faults.md").read_text() == run.stdout, "write it anew: mainstay rules list -o markdown"

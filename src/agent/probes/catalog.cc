@@ -77,7 +77,11 @@ void readCheck(const Cursor& at, CheckSettings& check) {
 }
 
 void readProbe(const Cursor& at, const ProbeKind& kind, ProbeSettings& settings) {
-  at.allow({"off", "interval", "deadline", "checks"});
+  at.allow({"off", "interval", "deadline", "program", "checks"});
+  settings.program = at.at("program").string(settings.program);
+  if (at.at("program").exists() && *kind.program == '\0') {
+    at.at("program").error("the probe \"" + std::string(kind.name) + "\" runs no program");
+  }
   settings.on = !at.at("off").boolean(false);
   settings.interval = durationWithin(at.at("interval"), settings.interval, kMinInterval, kMaxInterval);
   settings.deadline = durationWithin(at.at("deadline"), settings.deadline, kMinInterval, kMaxInterval);

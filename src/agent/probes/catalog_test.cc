@@ -56,6 +56,7 @@ TEST(ProbesConfigTest, StandsOverTheDefaults) {
 instanceType: p5.48xlarge
 probes:
   network: {off: true}
+  neuron: {program: /opt/nm}
   memory:
     interval: 10s
     deadline: 1m
@@ -67,6 +68,7 @@ probes:
   ASSERT_TRUE(config) << config.error().toString();
   EXPECT_EQ(config->instanceType, "p5.48xlarge");
   EXPECT_FALSE(config->probes.at("network").on);
+  EXPECT_EQ(config->probes.at("neuron").program, "/opt/nm");
   const ProbeSettings& memory = config->probes.at("memory");
   EXPECT_EQ(memory.interval, 10s);
   EXPECT_EQ(memory.deadline, 1min);
@@ -87,7 +89,8 @@ TEST(ProbesConfigTest, NamesThePlaceOfEveryMistake) {
     const char* complaint;
   };
   for (const Case& c :
-       {Case{"probe: {}", "p.yaml:1:1: probe: unknown field, did you mean probes?"},
+       {Case{"probes: {memory: {program: x}}", "probes.memory.program: the probe \"memory\" runs no program"},
+        Case{"probe: {}", "p.yaml:1:1: probe: unknown field, did you mean probes?"},
         Case{"probes: {pcei: {}}", "probes.pcei: there is no such probe, did you mean pcie?"},
         Case{"probes: {pcie: {interval: 100ms}}", "probes.pcie.interval: expected 1s to 1h0m0s, found 100ms"},
         Case{"probes: {pcie: {checks: {PcieLinkNarow: {}}}}", "did you mean PcieLinkNarrow?"},

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "agent/probes/nvml_child.h"
+#include "agent/probes/stream_child.h"
 #include "base/descriptor.h"
 
 namespace mainstay::agent::probes {
@@ -63,7 +64,8 @@ Result<ClockState> readClock() {
 }  // namespace
 
 HostCalls realHostCalls(NvmlProgram nvml) {
-  return {readNvmeHealth, readFilesystemUse, readClock, [nvml = std::move(nvml)] { return askChild(nvml); }};
+  return {readNvmeHealth, readFilesystemUse, readClock, [nvml = std::move(nvml)] { return askChild(nvml); },
+          startStream};
 }
 
 }  // namespace mainstay::agent::probes

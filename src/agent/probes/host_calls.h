@@ -25,6 +25,15 @@ struct ClockState {
 // What the child program printed: see agent/nvml/survey.h.
 using AskNvml = std::function<Result<std::string>(Duration patience)>;
 
+// What a program that goes on printing has printed since the last time.
+struct StreamPiece {
+  std::string text;   // standard output, at most kMaxStreamPiece of it
+  std::string ended;  // how it ended, and its last complaint; "" = it runs
+};
+inline constexpr std::size_t kMaxStreamPiece = 4u << 20;
+// Waits no longer than `patience` for more. The program is killed when this is let go of.
+using ReadStream = std::function<StreamPiece(Duration patience)>;
+
 struct HostCalls {
   // The SMART / health log page of an NVMe controller, 512 bytes. `device` is its node: "/dev/nvme0".
   std::function<Result<std::string>(const std::string& device)> nvmeHealth;
@@ -32,6 +41,8 @@ struct HostCalls {
   std::function<Result<ClockState>()> clock;
   // Made once for each probe that asks: it remembers a child that hangs.
   std::function<AskNvml()> nvml;
+  // Starts a program, by its path or its name. kNotFound: it is not installed.
+  std::function<Result<ReadStream>(const std::string& program)> stream;
 };
 
 struct NvmlProgram {

@@ -5,6 +5,7 @@
 
 #include "agent/probes/counters.h"
 #include "agent/probes/instance_type.h"
+#include "agent/probes/neuron_stream.h"
 
 namespace mainstay::agent::probes {
 namespace {
@@ -48,9 +49,6 @@ constexpr std::array kNeuronChecks = {
                 "AWS accelerator operations: 100 a day"),
 };
 
-constexpr char kNeuronDevices[] = "/sys/devices/virtual/neuron_device";
-constexpr char kNeuronCounters[] = "/stats/hardware/";
-
 struct NeuronCounter {
   const char* file;
   const char* reason;
@@ -62,23 +60,24 @@ constexpr std::array kUncorrected = {NeuronCounter{"mem_ecc_uncorrected", kHbm},
 constexpr std::array kCorrected = {NeuronCounter{"mem_ecc_corrected", kHbmCorrected},
                                    NeuronCounter{"sram_ecc_corrected", kSramCorrected}};
 
-// What NEURON_HW_ERR lines say, and the counters that have to rise with it.
-struct Evidence {
-  std::string_view error;
-  std::array<const char*, 2> files;
-};
-constexpr std::array kEvidence = {
-    Evidence{"HBM_UNCORRECTABLE_ERROR", {"mem_ecc_uncorrected", "mem_ecc_repairable_uncorrected"}},
-    Evidence{"SRAM_UNCORRECTABLE_ERROR", {"sram_ecc_uncorrected", "sram_ecc_uncorrected"}},
-    Evidence{"NC_UNCORRECTABLE_ERROR", {"sram_ecc_uncorrected", "sram_ecc_uncorrected"}},
-};
+// The driver and several reports may tell of the same errors.
+void seeOnce(Look& found, const char* reason, const std::string& device, std::string message,
+             bool again = false) {
+  const bool seen = std::ranges::any_of(found.sightings, [&](const Sighting& sighting) {
+    return sighting.reason == reason && sighting.device == device;
+  });
+  if (!seen) {
+    found.see(reason, device, std::move(message), again);
+  }
+}
 
 class NeuronProbe final : public Probe {
  public:
   NeuronProbe(const Host& host, const ProbeSettings& settings)
       : files_(host.files),
         expected_(expectedAccelerators(host.instanceType).value_or(Accelerators{}).neuronDevices),
-        settings_(settings) {}
+        settings_(settings),
+        stream_(host.calls.stream, settings.program) {}
 
   Look look(TimePoint now) override {
     HostView view(files_);
@@ -91,11 +90,16 @@ class NeuronProbe final : public Probe {
       }
     }
     checkNumber(devices, view, found);
+    if (devices > 0 || expected_ > 0) {
+      checkStream(now, view, found);
+    }
     found.blind = view.blind();
     return found;
   }
 
  private:
+  using ReadCounter = std::function<std::optional<std::uint64_t>(const char* counter)>;
+
   void checkNumber(int devices, HostView& view, Look& found) const {
     if (devices >= expected_) {
       return;
@@ -114,28 +118,52 @@ class NeuronProbe final : public Probe {
     if (!view.exists(folder + "/stats/hardware")) {
       view.miss(folder + "/stats/hardware is not there: a driver whose tree this release does not know");
     }
-    for (const NeuronCounter& counter : kUncorrected) {
-      const std::uint64_t errors = view.number(folder + kNeuronCounters + counter.file).value_or(0);
-      if (static_cast<double>(errors) > settings_.limit(counter.reason).count) {
-        found.see(counter.reason, device,
-                  "Neuron device " + device + ": " + counter.file + " is " + std::to_string(errors));
-      }
-    }
-    for (const NeuronCounter& counter : kCorrected) {
-      const std::string path = folder + kNeuronCounters + counter.file;
-      if (const auto errors = view.number(path)) {  // driver 2.30.2
-        const Limit& limit = settings_.limit(counter.reason);
-        const auto growth = counters_.watch(path, *errors, limit, now);
-        if (growth.over) {
-          found.see(counter.reason, device,
-                    "Neuron device " + device + ": " + riseText(counter.file, growth, *errors, limit),
-                    growth.by > 0);
-        }
-      }
-    }
+    checkCounters("Neuron device " + device, device, now, found,
+                  [&](const char* counter) { return view.number(folder + kNeuronCounters + counter); });
     const std::string parts = view.text(folder + "/health_status/unhealthy_components").value_or("");
     if (!parts.empty() && parts != "none" && parts != "0") {
       found.see(kComponent, device, "Neuron device " + device + ": unhealthy parts: " + parts);
+    }
+  }
+
+  // What it printed last stands until it prints again.
+  void checkStream(TimePoint now, HostView& view, Look& found) {
+    std::vector<NeuronReport> reports = stream_.poll(now);
+    if (reports.empty()) {
+      reports.push_back(newest_);
+    }
+    for (const NeuronReport& report : reports) {
+      for (const auto& [device, counters] : report) {
+        checkCounters(settings_.program + ", Neuron device " + device, device, now, found,
+                      [&](const char* counter) {
+                        const auto at = counters.find(counter);
+                        return at == counters.end() ? std::nullopt : std::optional(at->second);
+                      });
+      }
+    }
+    newest_ = std::move(reports.back());
+    if (!stream_.trouble().empty()) {
+      view.miss(stream_.trouble());
+    }
+  }
+
+  void checkCounters(const std::string& whose, const std::string& device, TimePoint now, Look& found,
+                     const ReadCounter& read) {
+    for (const NeuronCounter& counter : kUncorrected) {
+      const std::uint64_t errors = read(counter.file).value_or(0);
+      if (static_cast<double>(errors) > settings_.limit(counter.reason).count) {
+        seeOnce(found, counter.reason, device, whose + ": " + counter.file + " is " + std::to_string(errors));
+      }
+    }
+    for (const NeuronCounter& counter : kCorrected) {
+      if (const auto errors = read(counter.file)) {  // driver 2.30.2
+        const Limit& limit = settings_.limit(counter.reason);
+        const auto growth = counters_.watch(whose + counter.file, *errors, limit, now);
+        if (growth.over) {
+          seeOnce(found, counter.reason, device,
+                  whose + ": " + riseText(counter.file, growth, *errors, limit), growth.by > 0);
+        }
+      }
     }
   }
 
@@ -143,38 +171,24 @@ class NeuronProbe final : public Probe {
   const int expected_;
   const ProbeSettings settings_;
   Counters counters_;
+  NeuronStream stream_;
+  NeuronReport newest_;
 };
 
 }  // namespace
 
-Corroboration corroborateNeuron(const HostFiles& files, std::string_view error, std::string_view device) {
-  const auto evidence = std::ranges::find(kEvidence, error, &Evidence::error);
-  if (evidence == kEvidence.end() || !parseNumber(device)) {
-    return Corroboration::kUnknown;
-  }
-  HostView view(files);
-  const std::string folder = std::string(kNeuronDevices) + "/neuron" + std::string(device) + kNeuronCounters;
-  std::optional<std::uint64_t> total;
-  for (const char* file : evidence->files) {
-    if (const auto count = view.number(folder + file)) {
-      total = total.value_or(0) + *count;
-    }
-  }
-  if (total.value_or(0) > 0) {
-    return Corroboration::kBorneOut;
-  }
-  return total && view.blind().empty() ? Corroboration::kContradicted : Corroboration::kUnknown;
-}
-
 const ProbeKind& neuronProbe() {
   static const ProbeKind kind{"neuron",
                               "Neuron",
-                              "/sys/devices/virtual/neuron_device/neuron*/{stats/hardware,health_status}",
+                              "/sys/devices/virtual/neuron_device/neuron*/{stats/hardware,health_status}, "
+                              "and what the program neuron-monitor prints, where it is installed",
                               "",
                               30s,
                               30s,
                               kNeuronChecks,
-                              makeProbe<NeuronProbe>};
+                              makeProbe<NeuronProbe>,
+                              "",
+                              "neuron-monitor"};
   return kind;
 }
 

@@ -1,5 +1,4 @@
-// Neuron: what the driver's sysfs tree counts. Anyone who may open a Neuron device can write a line of its
-// errors into the kernel log; nobody can write these.
+// Neuron: what the driver's sysfs tree counts and, where it is installed, what neuron-monitor prints of it.
 #pragma once
 
 #include "agent/probes/probe.h"
@@ -8,12 +7,8 @@ namespace mainstay::agent::probes {
 
 const ProbeKind& neuronProbe();
 
-// Whether the driver's counters bear out a line NEURON_HW_ERR=`error` of the device with this number.
-enum class Corroboration {
-  kBorneOut,      // the counters of such errors are above zero
-  kContradicted,  // they are zero
-  kUnknown,       // no counter tells of such errors, or it cannot be read
-};
-Corroboration corroborateNeuron(const HostFiles& files, std::string_view error, std::string_view device);
+// Each device has a folder there, "neuron0", with its counters in another.
+inline constexpr char kNeuronDevices[] = "/sys/devices/virtual/neuron_device";
+inline constexpr char kNeuronCounters[] = "/stats/hardware/";
 
 }  // namespace mainstay::agent::probes

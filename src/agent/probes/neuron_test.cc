@@ -74,19 +74,5 @@ TEST(NeuronWithoutNeuronTest, HasNothingToWatch) {
   EXPECT_EQ(bench.last().blind, "");
 }
 
-TEST(CorroborateNeuronTest, ComparesALineWithTheCounters) {
-  const std::string folder = std::string(kDevice0) + "stats/hardware/";
-  const FakeFileSystem files({{folder + "mem_ecc_uncorrected", "0"},
-                              {folder + "mem_ecc_repairable_uncorrected", "1"},
-                              {folder + "sram_ecc_uncorrected", "0"}});
-  const HostFiles host(files);
-  EXPECT_EQ(corroborateNeuron(host, "HBM_UNCORRECTABLE_ERROR", "0"), Corroboration::kBorneOut);
-  EXPECT_EQ(corroborateNeuron(host, "SRAM_UNCORRECTABLE_ERROR", "0"), Corroboration::kContradicted);
-  EXPECT_EQ(corroborateNeuron(host, "NC_UNCORRECTABLE_ERROR", "0"), Corroboration::kContradicted);
-  EXPECT_EQ(corroborateNeuron(host, "DMA_ERROR", "0"), Corroboration::kUnknown);
-  EXPECT_EQ(corroborateNeuron(host, "HBM_UNCORRECTABLE_ERROR", "1"), Corroboration::kUnknown);
-  EXPECT_EQ(corroborateNeuron(host, "HBM_UNCORRECTABLE_ERROR", "../0"), Corroboration::kUnknown);
-}
-
 }  // namespace
 }  // namespace mainstay::agent::probes

@@ -381,7 +381,8 @@ const ProbeKind& nvidiaProbe() {
       1min,
       40s,
       kNvidiaChecks,
-      makeProbe<NvidiaProbe>};
+      makeProbe<NvidiaProbe>,
+      "NvidiaGPUUnhealthy"};
   return kind;
 }
 

@@ -18,7 +18,7 @@ const Check* ProbeKind::find(std::string_view reason) const {
 }
 
 ProbeSettings ProbeKind::defaults() const {
-  ProbeSettings settings{.interval = interval, .deadline = deadline};
+  ProbeSettings settings{.interval = interval, .deadline = deadline, .program = program};
   for (const Check& check : checks) {
     settings.checks.emplace(check.reason, CheckSettings{true, check.limit, check.patience});
   }

@@ -62,6 +62,7 @@ struct ProbeSettings {
   bool on = true;
   Duration interval{};                                            // from look to look
   Duration deadline{};                                            // a look that takes longer hangs
+  std::string program = {};                                       // a name or a path: ProbeKind::program
   std::map<std::string, CheckSettings, std::less<>> checks = {};  // all of the probe's, by reason
 
   // REQUIRES: the reason is one of the probe's.
@@ -112,6 +113,10 @@ struct ProbeKind {
   Duration deadline;
   std::span<const Check> checks;
   std::unique_ptr<Probe> (*make)(const Host& host, const ProbeSettings& settings);
+  // HyperPod's fault type of what it proposes to repair; "" = there is none.
+  const char* hyperpod = "";
+  // What it runs where that is installed, unless the settings name another program; "" = none.
+  const char* program = "";
 
   const Check* find(std::string_view reason) const;
   ProbeSettings defaults() const;

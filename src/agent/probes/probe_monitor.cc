@@ -80,6 +80,16 @@ std::vector<ReasonSpec> ProbeMonitor::reasons() const {
   return specs;
 }
 
+std::vector<RuleNames> ProbeMonitor::names() const {
+  std::vector<RuleNames> all;
+  for (const Check& check : kind_.checks) {
+    if (makesCondition(check) && check.action >= RepairAction::kReset && *kind_.hyperpod != '\0') {
+      all.push_back({ruleOf(check.reason), check.condition, check.action, {kind_.hyperpod, ""}, {}});
+    }
+  }
+  return all;
+}
+
 void ProbeMonitor::start(Signal& signal) {
   // Shared with the thread, which may have to be left behind with a look that hangs.
   const std::shared_ptr<Probe> probe = kind_.make(host_, settings_);

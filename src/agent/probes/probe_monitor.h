@@ -29,6 +29,7 @@ class ProbeMonitor final : public Monitor {
 
   std::vector<ConditionSpec> conditions() const override;
   std::vector<ReasonSpec> reasons() const override;
+  std::vector<RuleNames> names() const override;
   void start(Signal& signal) override;
   TimePoint step(TimePoint now, NodeState& state) override;
   std::vector<SourceStatus> sources() const override;

@@ -27,7 +27,7 @@ void LineSplitter::add(std::string_view bytes) {
   if (waiting_.empty()) {
     bytes.remove_prefix(std::min(bytes.find_first_not_of('\0'), bytes.size()));
   }
-  if (waiting_.size() + bytes.size() > kMaxLine) {
+  if (waiting_.size() + bytes.size() > maxLine_) {
     tooLong_ = true;
   } else {
     waiting_ += bytes;
