@@ -4,8 +4,8 @@
 #include <array>
 #include <map>
 
+#include "agent/aside_thread.h"
 #include "agent/probes/neuron.h"
-#include "agent/probes/probe_thread.h"
 
 namespace mainstay::agent::probes {
 namespace {
@@ -52,11 +52,12 @@ class NeuronWitness {
   explicit NeuronWitness(const HostFiles& files) : files_(files) {}
 
   fault::Testimony testify(const fault::Sighting& sighting) {
-    if (!thread_) {  // few agents ever need it
-      thread_ = std::make_unique<ProbeThread>("neuron-witness", reader(), signal_);
+    if (!thread_) {  // few agents ever need it; nobody waits for its answers: the engine asks again
+      thread_ = std::make_unique<Reader>(
+          "neuron-witness", [files = files_](TimePoint) { return readEvidence(files); }, nullptr);
     }
-    if (thread_->answer()) {
-      known_ = std::exchange(*fresh_, {});
+    if (auto table = thread_->answer()) {
+      known_ = *std::move(table);
       knownUntil_ = askedAt_;
       asked_ = false;
     }
@@ -76,22 +77,14 @@ class NeuronWitness {
   }
 
  private:
-  // `fresh_` is the thread's from ask to answer.
-  ProbeThread::Ask reader() {
-    return [files = files_, fresh = fresh_](TimePoint) {
-      *fresh = readEvidence(files);
-      return Answer{};
-    };
-  }
+  using Reader = AsideThread<TimePoint, CounterTable>;
 
   const HostFiles files_;
-  Signal signal_;  // nobody waits for it: the engine asks again
-  std::shared_ptr<CounterTable> fresh_ = std::make_shared<CounterTable>();
   CounterTable known_;
   TimePoint askedAt_{};     // the newest line that was asked for
   TimePoint knownUntil_{};  // lines up to here came before what is known
   bool asked_ = false;
-  std::unique_ptr<ProbeThread> thread_;  // last: it raises our signal
+  std::unique_ptr<Reader> thread_;
 };
 
 }  // namespace
