@@ -228,7 +228,7 @@ TEST_F(ProbeMonitorTest, ACordonOfSomebodyElseHoldsBack) {
                                  "spec": {"unschedulable": true}})",
                              true}}) {
     look(lookAt({}));
-    state.noteCordon(*parseJson(c.node));
+    state.hear(*parseJson(c.node), now);
     look(lookAt({"GpuSick"}));
     EXPECT_EQ(condition("GPUFault").status, c.raised ? "True" : "False") << c.node;
   }
