@@ -33,6 +33,7 @@ rules:
   - id: xid
     name: Xid
     pattern: '^Xid \((?P<pci>[0-9a-f:.]+)\): (?P<code>\d+)'
+    unknown: {name: 'Xid {code}', event: XidUnknown}
     codes:
       - {code: 79, effect: reset, action: reboot, clearOn: boot, name: off the bus}
       - {code: 162, name: over, cancels: any}
