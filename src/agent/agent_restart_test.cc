@@ -33,6 +33,7 @@ rules:
   - id: xid
     name: Xid
     pattern: '^Xid \((?P<pci>[0-9a-f:.]+)\): (?P<code>\d+)'
+    unknown: {name: 'Xid {code}', event: XidUnknown}
     codes:
       - {code: 79, effect: reset, action: reboot, clearOn: boot, name: off the bus}
       - {code: 162, name: over, cancels: any}
@@ -71,8 +72,8 @@ class AgentRestartTest : public ::testing::Test {
     parts.metrics = &*metrics;
     parts.board = &board;
     parts.saved = saved;
-    parts.keeper = std::make_unique<StateKeeper>(
-        [this](const std::string& text) { files.write(kStatePath, text).value(); }, owner);
+    parts.keeper =
+        std::make_unique<StateKeeper>([this](const std::string& text) { writeState(text); }, owner);
     agent = std::make_shared<Agent>(std::move(parts), driver.now());
     driver.start(agent);
     driver.settle();
@@ -91,6 +92,7 @@ class AgentRestartTest : public ::testing::Test {
     };
     return std::make_unique<LogFeed>(kernelLogName(), makeSource, std::move(readers), *metrics, told);
   }
+  void writeState(const std::string& text) { EXPECT_TRUE(files.write(kStatePath, text)); }
   void stop() {
     driver.stop(*agent);
     agent.reset();
@@ -104,7 +106,7 @@ class AgentRestartTest : public ::testing::Test {
   void crash() {
     const std::string left = files.read(kStatePath, 1 << 20).value();
     stop();
-    files.write(kStatePath, left).value();
+    writeState(left);
   }
   Duration sinceBoot() const { return driver.now() - booted; }
   void kernelSays(const std::string& text) {
@@ -340,7 +342,7 @@ TEST_F(AgentRestartTest, AFileThatCannotBeReadClearsNothing) {
   start();
   kernelSays("Xid (0000:5e:00): 79");
   stop();
-  files.write(kStatePath, "garbage").value();
+  writeState("garbage");
   pass(1h);
   start();
   EXPECT_EQ(condition("GPUFault"), "True Xid79") << "by the Node";
@@ -383,9 +385,7 @@ std::string caseFile(const std::string& name) {
 class FieldCaseTest : public AgentRestartTest {
  protected:
   FieldCaseTest() { packs = fault::loadPacks({"shipped"}, files).value(); }
-  void leaveState(const LogMark& mark) {
-    files.write(kStatePath, encodeState({{}, mark}, {"a", {bootId, booted}})).value();
-  }
+  void leaveState(const LogMark& mark) { writeState(encodeState({{}, mark}, {"a", {bootId, booted}})); }
   // Each condition but the one about the agent's own sight.
   std::vector<std::string> faults() const {
     std::vector<std::string> types;
