@@ -11,11 +11,14 @@ TYPES = ("GPUFault", "AcceleratedHardwareReady", "NvidiaGPUUnhealthy", "KernelRe
 def test_other_vocabularies_come_and_go_with_their_flag():
     with harness.cluster() as up:
         eventually(lambda: up.api.find(f"{NODES}/node-a"), "node-a")
+        site = up.folder / "site.yaml"
+        site.write_text("pack: nvidia\ntrust: any\n")  # the line below is one of user space
         up.api.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "spare"}})
 
         def agent(name, *flags):
             program = Program(
-                up.folder, name, "mainstay-agent", "--rule-packs=shipped", f"--kmsg-path={up.home}/nodes/node-a/kmsg",
+                up.folder, name, "mainstay-agent", f"--rule-packs=shipped,{site}",
+                f"--kmsg-path={up.home}/nodes/node-a/kmsg",
                 f"--kubeconfig={up.kubeconfig}", "--hostname-override=spare", "--port=0", "--prometheus-port=0", *flags)
             up.programs.append(program)
             return program
