@@ -6,6 +6,7 @@ import time
 
 class KernelLog:
     def __init__(self, path):
+        self.path = path
         self._records = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(str(path))
