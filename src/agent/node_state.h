@@ -61,6 +61,9 @@ class NodeState {
   // Back to no problem, with an Event; the findings of the type go.
   void clear(const std::string& type, TimePoint now);
 
+  // Some of this agent's rules could not be read, so that what they may report is not declared: what the Node says of it
+  // is neither in question nor taken off. Called before restore().
+  void expectUndeclared() { expectsUndeclared_ = true; }
   // Takes over, after a restart, what the Node says: conditions that are still in evidence stay True. The
   // others are cleared with an Event. Types that another field manager owns are left alone from now on,
   // unless `takeConditions`. Types that only our field manager has written and that nobody of this run declares are
@@ -136,11 +139,15 @@ class NodeState {
   // Restoring (node_restore.cc).
   void restoreCondition(Held& held, const api::Condition& old, const std::vector<fault::Finding>& findings,
                         TimePoint now);
+  void holdUndeclared(const Json& object, const api::Node& node);
   void abandonUndeclared(const Json& object, const api::Node& node, TimePoint now);
-  void adopt(Held& held, const api::Condition& old);
+  std::vector<api::Condition> undeclared(const Json& object, const api::Node& node);
+  void adopt(Held& held, const api::Condition& old, bool saysWhatIsOver);
   void adoptFinding(const fault::Finding& finding, const std::string& message);
   bool isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const;
-  std::optional<ReasonSpec> reasonSpec(const std::string& type, const std::string& reason) const;
+  bool mayBeUndeclared(const std::string& type) const;
+  std::optional<ReasonSpec> reasonSpec(const std::string& type, const std::string& reason,
+                                       const std::string& device) const;
   bool inEvidence(const fault::Finding& finding) const;
   bool inEvidence(const api::Condition& old, const std::vector<fault::Finding>& findings) const;
 
@@ -148,6 +155,7 @@ class NodeState {
   const std::vector<ReasonSpec> reasons_;
   const Machine machine_;
   bool restored_ = false;
+  bool expectsUndeclared_ = false;
   bool cordoned_ = false;
   std::vector<std::string> abandoned_;  // types to be taken off the Node
   std::string instance_;                // known once restored
