@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "agent/bad_files.h"
 #include "agent/log_feeds.h"
 #include "agent/log_monitor.h"
 #include "agent/monitors/plugin/plugin_monitor.h"
@@ -17,13 +18,6 @@ namespace mainstay::agent {
 namespace {
 
 constexpr std::size_t kMaxConfigFile = 4u << 20;
-
-tl::unexpected<Error> doesNotStart(const Error& error) {
-  return fail(error.code(),
-              error.toString() +
-                  "\n  The agent does not start with a file that it cannot read: mend it, or leave it "
-                  "out.");
-}
 
 // The paths of a flag, each once.
 class Paths {
@@ -55,79 +49,161 @@ template <class Parse>
 auto readConfig(const std::string& path, const FileSystem& files, Parse parse) -> decltype(parse(path)) {
   MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxConfigFile));
   auto config = parse(text);
-  if (!config) {
-    return doesNotStart(config.error());
+  if (config) {
+    warn(path, config->warnings);
   }
-  warn(path, config->warnings);
   return config;
 }
 
 // The lookback of node-problem-detector's own kernel rules: what an agent that was restarted may have missed.
 constexpr Duration kPackLookback = std::chrono::minutes(5);
 
-Result<std::unique_ptr<RecordMonitor>> packMonitor(const Options& options, const Surroundings& surroundings) {
-  auto packs = fault::loadPacks(options.rulePacks, surroundings.files);
-  if (!packs) {
-    return doesNotStart(packs.error());
+// What the files of each flag give, and which of them give nothing.
+class Assembly {
+ public:
+  Assembly(const Options& options, const Surroundings& surroundings)
+      : options_(options), around_(surroundings) {}
+
+  void addLogFeeds();
+  void addStats();
+  void addPlugins();
+  Result<> addProbes();
+  Result<std::vector<std::unique_ptr<Monitor>>> take();
+
+ private:
+  Result<> addLogConfig(const std::string& path, LogFeeds& feeds);
+  std::vector<fault::Pack> loadPacks();
+  Result<> addStatsConfig(const std::string& path);
+  Result<> addPluginConfig(const std::string& path);
+  // Notes the file as bad when this is an error.
+  void note(const std::string& path, const Result<>& used, const std::string& instead);
+  tl::unexpected<Error> nothingLeft() const;
+
+  const Options& options_;
+  const Surroundings& around_;
+  Paths paths_;
+  std::vector<std::unique_ptr<Monitor>> monitors_;
+  std::vector<BadFile> bad_;
+};
+
+void Assembly::note(const std::string& path, const Result<>& used, const std::string& instead) {
+  if (!used) {
+    bad_.push_back({path, used.error().toString(), instead});
   }
-  const TimePoint start = startTime(surroundings.clock.now(), surroundings.uptime,
-                                    surroundings.kernelLookback(kPackLookback), Duration{});
-  return std::make_unique<PackMonitor>(
-      *std::move(packs), start, logOutcome,
-      probes::neuronWitness(probes::HostFiles(surroundings.files, options.hostRoot)));
 }
 
-Result<std::unique_ptr<Monitor>> statsMonitor(const std::string& path, const Options& options,
-                                              const Surroundings& surroundings) {
+void Assembly::addLogFeeds() {
+  LogFeeds feeds(options_.kmsgPath, around_);
+  for (const std::string& path : paths_.once(
+           options_.systemLogMonitors.empty() ? options_.oldSystemLogMonitors : options_.systemLogMonitors)) {
+    note(path, addLogConfig(path, feeds), "none of its rules runs");
+  }
+  if (auto packs = loadPacks(); !packs.empty()) {
+    const TimePoint start =
+        startTime(around_.clock.now(), around_.uptime, around_.kernelLookback(kPackLookback), Duration{});
+    feeds.addKernelLogReader(std::make_unique<PackMonitor>(
+        std::move(packs), start, logOutcome,
+        probes::neuronWitness(probes::HostFiles(around_.files, options_.hostRoot))));
+  }
+  std::ranges::move(feeds.build(), std::back_inserter(monitors_));
+}
+
+Result<> Assembly::addLogConfig(const std::string& path, LogFeeds& feeds) {
+  MAINSTAY_ASSIGN(fault::LogMonitorConfig config,
+                  readConfig(path, around_.files, [&](const std::string& text) {
+                    return fault::parseLogMonitorConfig(text, path);
+                  }));
+  return feeds.add(std::move(config));
+}
+
+std::vector<fault::Pack> Assembly::loadPacks() {
+  std::vector<fault::Pack> packs;
+  for (const std::string& name : options_.rulePacks) {
+    note(name, fault::layOver(packs, name, around_.files), "the rule packs run without it");
+  }
+  return packs;
+}
+
+void Assembly::addStats() {
+  for (const std::string& path : paths_.once(options_.systemStatsMonitors)) {
+    note(path, addStatsConfig(path), "none of its statistics is shown");
+  }
+}
+
+Result<> Assembly::addStatsConfig(const std::string& path) {
   MAINSTAY_ASSIGN(const stats::StatsConfig config,
-                  readConfig(path, surroundings.files,
+                  readConfig(path, around_.files,
                              [&](const std::string& text) { return stats::parseStatsConfig(text, path); }));
   const auto counters =
-      options.npdStatsCompatibility ? stats::Counters::kAsNodeProblemDetector : stats::Counters::kTrue;
-  auto monitor = stats::StatsMonitor::create(config, counters, surroundings.files, surroundings.metrics,
-                                             stats::UsageWatch(config.usageTimeout));
-  if (!monitor) {
-    return doesNotStart(monitor.error());
+      options_.npdStatsCompatibility ? stats::Counters::kAsNodeProblemDetector : stats::Counters::kTrue;
+  MAINSTAY_ASSIGN(auto monitor, stats::StatsMonitor::create(config, counters, around_.files, around_.metrics,
+                                                            stats::UsageWatch(config.usageTimeout)));
+  monitors_.push_back(std::move(monitor));
+  return {};
+}
+
+void Assembly::addPlugins() {
+  const auto& all = options_.customPluginMonitors.empty() ? options_.oldCustomPluginMonitors
+                                                          : options_.customPluginMonitors;
+  for (const std::string& path : paths_.once(all)) {
+    note(path, addPluginConfig(path), "none of its checks runs");
   }
-  return *std::move(monitor);
+}
+
+Result<> Assembly::addPluginConfig(const std::string& path) {
+  MAINSTAY_ASSIGN(PluginConfig config, readConfig(path, around_.files, [&](const std::string& text) {
+                    return parsePluginConfig(text, path, around_.files);
+                  }));
+  monitors_.push_back(std::make_unique<PluginMonitor>(std::move(config)));
+  return {};
+}
+
+// Without what their file says, probes look with their own limits: not at all would be blind.
+Result<> Assembly::addProbes() {
+  auto config = probes::readProbesConfig(options_.probeConfig, around_.files);
+  if (!config) {
+    note(options_.probeConfig, fail(config.error()), "the probes look as they do without a file");
+    config = probes::defaultProbesConfig();
+  }
+  MAINSTAY_ASSIGN(auto probes, probes::assembleProbes(*config, options_, around_));
+  std::ranges::move(probes, std::back_inserter(monitors_));
+  return {};
+}
+
+tl::unexpected<Error> Assembly::nothingLeft() const {
+  std::string all;
+  for (const BadFile& file : bad_) {
+    all += file.why + "\n";
+  }
+  return fail(Code::kInvalidArgument,
+              all + "  Nothing is left to run, so the agent does not start: mend the file, or leave it out.");
+}
+
+Result<std::vector<std::unique_ptr<Monitor>>> Assembly::take() {
+  if (bad_.empty()) {
+    return std::move(monitors_);
+  }
+  if (monitors_.empty()) {
+    return nothingLeft();
+  }
+  for (const BadFile& file : bad_) {
+    logError("a config file cannot be used",
+             {{"file", file.path}, {"error", file.why}, {"meanwhile", file.instead}});
+  }
+  monitors_.push_back(std::make_unique<BadFilesMonitor>(std::move(bad_)));
+  return std::move(monitors_);
 }
 
 }  // namespace
 
 Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& options,
                                                                const Surroundings& surroundings) {
-  Paths paths;
-  std::vector<fault::LogMonitorConfig> logMonitors;
-  for (const std::string& path : paths.once(options.systemLogMonitors.empty() ? options.oldSystemLogMonitors
-                                                                              : options.systemLogMonitors)) {
-    MAINSTAY_ASSIGN(fault::LogMonitorConfig config,
-                    readConfig(path, surroundings.files, [&](const std::string& text) {
-                      return fault::parseLogMonitorConfig(text, path);
-                    }));
-    logMonitors.push_back(std::move(config));
-  }
-  std::vector<std::unique_ptr<RecordMonitor>> packs;
-  if (!options.rulePacks.empty()) {
-    MAINSTAY_ASSIGN(auto monitor, packMonitor(options, surroundings));
-    packs.push_back(std::move(monitor));
-  }
-  MAINSTAY_ASSIGN(auto monitors,
-                  makeLogFeeds(std::move(logMonitors), std::move(packs), options.kmsgPath, surroundings));
-  for (const std::string& path : paths.once(options.systemStatsMonitors)) {
-    MAINSTAY_ASSIGN(auto monitor, statsMonitor(path, options, surroundings));
-    monitors.push_back(std::move(monitor));
-  }
-  const auto& pluginMonitors =
-      options.customPluginMonitors.empty() ? options.oldCustomPluginMonitors : options.customPluginMonitors;
-  for (const std::string& path : paths.once(pluginMonitors)) {
-    MAINSTAY_ASSIGN(PluginConfig config, readConfig(path, surroundings.files, [&](const std::string& text) {
-                      return parsePluginConfig(text, path, surroundings.files);
-                    }));
-    monitors.push_back(std::make_unique<PluginMonitor>(std::move(config)));
-  }
-  MAINSTAY_ASSIGN(auto probes, probes::assembleProbes(options, surroundings));
-  std::ranges::move(probes, std::back_inserter(monitors));
-  return monitors;
+  Assembly assembly(options, surroundings);
+  assembly.addLogFeeds();
+  assembly.addStats();
+  assembly.addPlugins();
+  MAINSTAY_TRY(assembly.addProbes());
+  return assembly.take();
 }
 
 }  // namespace mainstay::agent

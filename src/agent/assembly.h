@@ -24,8 +24,9 @@ struct Surroundings {
   Duration kernelLookback(Duration usual) const { return kernelLogTold ? uptime : usual; }
 };
 
-// Reads every config file, a path that is named twice once, and builds one monitor per source. The error names file
-// and place.
+// Reads every config file, a path that is named twice once, and builds one monitor per source. Files that cannot be used
+// are told in the log and by a monitor of their own (agent/bad_files.h), and the others run. The error says what the
+// command line contradicts or, with every file and place, that nothing is left to run.
 Result<std::vector<std::unique_ptr<Monitor>>> assembleMonitors(const Options& options,
                                                                const Surroundings& surroundings);
 

@@ -24,6 +24,18 @@ class AssemblyTest : public ::testing::Test {
     return assembled(options);
   }
   std::string errorOf(const std::string& path) { return logMonitors({path}).error().toString(); }
+  // What is watched, and "-file" for each file that cannot be used.
+  std::vector<std::string> watched(const Options& options) {
+    std::vector<std::string> names;
+    const auto monitors = assembled(options);
+    EXPECT_TRUE(monitors) << monitors.error().toString();
+    for (const auto& monitor : *monitors) {
+      for (const SourceStatus& source : monitor->sources()) {
+        names.push_back((source.trouble.empty() ? "" : "-") + source.name);
+      }
+    }
+    return names;
+  }
 
   FakeFileSystem files{
       {{"/good.json", R"({"plugin": "kmsg"})"},
@@ -34,6 +46,7 @@ class AssemblyTest : public ::testing::Test {
        {"/wrong.yaml", "probes: {memory: {of: true}}"},
        {"/site.yaml", "pack: nvidia\nrules: [{id: api-mismatch, enabled: false}]\n"},
        {"/checks.json", R"({"plugin": "custom"})"},
+       {"/no-program.json", R"({"plugin": "custom", "rules": [{"type": "temporary", "path": "/gone"}]})"},
        {"/other-checks.json", R"({"plugin": "custom"})"},
        {"/stats.json",
         R"({"procPath": "/p", "cpu": {"metricsConfigs": {"cpu/load_1m": {"displayName": "l"}}}})"},
@@ -64,12 +77,12 @@ TEST_F(AssemblyTest, RulePacksReadTheKernelLogToo) {
   const auto monitors = assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)});
   ASSERT_TRUE(monitors) << monitors.error().toString();
   EXPECT_EQ(monitors->size(), 1u);
+  options = {};
   options.rulePacks = {"nvdia"};
-  EXPECT_NE(assembleMonitors(options, {files, clock, metrics, std::chrono::hours(1)})
-                .error()
-                .toString()
-                .find("no rule pack of this release is called \"nvdia\", did you mean nvidia?"),
-            std::string::npos);
+  const std::string error = assembled(options).error().toString();
+  EXPECT_NE(error.find("no rule pack of this release is called \"nvdia\", did you mean nvidia?"),
+            std::string::npos)
+      << error;
 }
 
 TEST_F(AssemblyTest, EachStatsConfigIsAMonitor) {
@@ -84,7 +97,8 @@ TEST_F(AssemblyTest, ACustomPluginMonitorPerFileByEitherNameOfTheFlag) {
   options.customPluginMonitors = {"/checks.json"};
   EXPECT_EQ(assembled(options)->size(), 1u);
   options.systemLogMonitors = {"/good.json", "/checks.json"};
-  EXPECT_FALSE(assembled(options)) << "a path is read by the first flag that names it";
+  EXPECT_EQ(watched(options), (std::vector<std::string>{"kmsg", "-/checks.json"}))
+      << "a path is read by the first flag that names it";
   options = {};
   options.oldCustomPluginMonitors = {"/checks.json", "/checks.json", "/other-checks.json"};
   EXPECT_EQ(assembled(options)->size(), 2u);
@@ -114,8 +128,33 @@ TEST_F(AssemblyTest, NamesFileAndPlaceOfAMistake) {
                   .starts_with("/journal.json:1:1: pluginConfig.source: expected the SYSLOG_IDENTIFIER"))
       << errorOf("/journal.json");
   EXPECT_EQ(errorOf("/other-plugin.json"),
-            "/other-plugin.json: plugin: expected \"kmsg\", \"journald\" or \"filelog\", found \"custom\"");
+            "/other-plugin.json:1:12: plugin: expected \"kmsg\", \"journald\" or \"filelog\", found "
+            "\"custom\"\n"
+            "  Nothing is left to run, so the agent does not start: mend the file, or leave it out.");
   EXPECT_NE(errorOf("/none.json").find("/none.json"), std::string::npos);
+}
+
+TEST_F(AssemblyTest, AFileThatCannotBeUsedIsToldAndTheOthersRun) {
+  Options options;
+  options.systemLogMonitors = {"/bad.json", "/good.json", "/none.json", "/other-plugin.json"};
+  options.rulePacks = {"nvidia", "/wrong.yaml", "nvdia"};
+  options.systemStatsMonitors = {"/bad-stats.json", "/stats.json"};
+  options.customPluginMonitors = {"/checks.json", "/no-program.json"};
+  options.probes = {"memory"};
+  options.probeConfig = "/wrong.yaml";
+  EXPECT_EQ(watched(options),
+            (std::vector<std::string>{"kmsg", "/stats.json#loadavg", "/checks.json", "probe memory",
+                                      "-/bad.json", "-/none.json", "-/other-plugin.json", "-/wrong.yaml",
+                                      "-nvdia", "-/bad-stats.json", "-/no-program.json", "-/wrong.yaml"}));
+}
+
+TEST_F(AssemblyTest, WithoutAnythingLeftToRunEveryFileIsToldAndTheAgentDoesNotStart) {
+  Options options;
+  options.systemLogMonitors = {"/bad.json"};
+  options.systemStatsMonitors = {"/bad-stats.json"};
+  const std::string error = assembled(options).error().toString();
+  EXPECT_NE(error.find("/bad.json:1:63: "), std::string::npos) << error;
+  EXPECT_NE(error.find("\n/bad-stats.json:1:20: "), std::string::npos) << error;
 }
 
 TEST_F(AssemblyTest, BuildsAMonitorForEachProbeThatIsToRun) {
@@ -129,7 +168,7 @@ TEST_F(AssemblyTest, BuildsAMonitorForEachProbeThatIsToRun) {
   EXPECT_EQ(probes({"pcie", "memory"})->size(), 2u);
   EXPECT_EQ(probes({"pcie", "memory"}, "/probes.yaml")->size(), 1u);
   EXPECT_NE(probes({"gpus"}).error().toString().find("no probe \"gpus\""), std::string::npos);
-  EXPECT_NE(probes({"pcie"}, "/wrong.yaml").error().toString().find("/wrong.yaml:1:"), std::string::npos);
+  EXPECT_EQ(probes({"pcie"}, "/wrong.yaml")->size(), 2u) << "the probe, and what tells of the file";
 }
 
 }  // namespace

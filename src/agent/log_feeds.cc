@@ -10,9 +10,7 @@
 #include "agent/sources/source_thread.h"
 
 namespace mainstay::agent {
-namespace {
 
-// A log and all who read it.
 struct SharedLog {
   std::string key;  // the same for configs that share it
   SourceName name;
@@ -22,6 +20,8 @@ struct SharedLog {
   std::optional<LogMark> told{};  // by an earlier run
   std::vector<std::unique_ptr<RecordMonitor>> readers;
 };
+
+namespace {
 
 // Where the kernel log is, and how far an earlier run has told it.
 struct KernelLogPlace {
@@ -83,12 +83,16 @@ struct LogPlugin {
 };
 constexpr LogPlugin kPlugins[] = {{"kmsg", kernelLog}, {"journald", programJournal}, {"filelog", textFile}};
 
+tl::unexpected<Error> unknownPlugin(const fault::LogMonitorConfig& config) {
+  DecodeErrors errors(config.file, [&](const std::string&) { return config.pluginPlace; });
+  errors.add("plugin", "expected \"kmsg\", \"journald\" or \"filelog\", found \"" + config.plugin + "\"");
+  return fail(errors.result().error());
+}
+
 Result<SharedLog> describe(const fault::LogMonitorConfig& config, const KernelLogPlace& place) {
   const auto plugin = std::ranges::find(kPlugins, config.plugin, &LogPlugin::name);
   if (plugin == std::end(kPlugins)) {
-    return fail(Code::kInvalidArgument,
-                config.file + ": plugin: expected \"kmsg\", \"journald\" or \"filelog\", found \"" +
-                    config.plugin + "\"");
+    return unknownPlugin(config);
   }
   return plugin->describe(config, place);
 }
@@ -117,29 +121,33 @@ std::unique_ptr<Monitor> feedOf(SharedLog log, const Surroundings& surroundings)
 
 }  // namespace
 
-Result<std::vector<std::unique_ptr<Monitor>>> makeLogFeeds(
-    std::vector<fault::LogMonitorConfig> configs,
-    std::vector<std::unique_ptr<RecordMonitor>> kernelLogReaders, const std::string& kmsgPath,
-    const Surroundings& surroundings) {
-  const TimePoint now = surroundings.clock.now();
-  const KernelLogPlace place{kmsgPath, surroundings.kernelLogTold};
-  std::vector<SharedLog> logs;
-  for (fault::LogMonitorConfig& config : configs) {
-    MAINSTAY_ASSIGN(SharedLog described, describe(config, place));
-    SharedLog& log = shared(std::move(described), config.file, logs);
-    const Duration lookback = log.told ? surroundings.kernelLookback(config.lookback) : config.lookback;
-    const TimePoint start = startTime(now, surroundings.uptime, lookback, config.delay);
-    MAINSTAY_ASSIGN(LogMonitor monitor, LogMonitor::create(std::move(config), start));
-    log.readers.push_back(std::make_unique<LogMonitor>(std::move(monitor)));
-    log.since = std::min({log.since, start, now});
-  }
-  if (!kernelLogReaders.empty()) {
-    SharedLog& log = shared(kernelLog({}, place), kmsgPath, logs);
-    std::ranges::move(kernelLogReaders, std::back_inserter(log.readers));
-  }
+LogFeeds::LogFeeds(std::string kmsgPath, const Surroundings& surroundings)
+    : kmsgPath_(std::move(kmsgPath)), surroundings_(surroundings) {}
+
+LogFeeds::~LogFeeds() = default;
+
+Result<> LogFeeds::add(fault::LogMonitorConfig config) {
+  const TimePoint now = surroundings_.clock.now();
+  MAINSTAY_ASSIGN(SharedLog described, describe(config, {kmsgPath_, surroundings_.kernelLogTold}));
+  const Duration lookback = described.told ? surroundings_.kernelLookback(config.lookback) : config.lookback;
+  const TimePoint start = startTime(now, surroundings_.uptime, lookback, config.delay);
+  const std::string file = config.file;
+  MAINSTAY_ASSIGN(LogMonitor monitor, LogMonitor::create(std::move(config), start));
+  SharedLog& log = shared(std::move(described), file, logs_);
+  log.readers.push_back(std::make_unique<LogMonitor>(std::move(monitor)));
+  log.since = std::min({log.since, start, now});
+  return {};
+}
+
+void LogFeeds::addKernelLogReader(std::unique_ptr<RecordMonitor> reader) {
+  SharedLog log = kernelLog({}, {kmsgPath_, surroundings_.kernelLogTold});
+  shared(std::move(log), kmsgPath_, logs_).readers.push_back(std::move(reader));
+}
+
+std::vector<std::unique_ptr<Monitor>> LogFeeds::build() {
   std::vector<std::unique_ptr<Monitor>> feeds;
-  for (SharedLog& log : logs) {
-    feeds.push_back(feedOf(std::move(log), surroundings));
+  for (SharedLog& log : logs_) {
+    feeds.push_back(feedOf(std::move(log), surroundings_));
   }
   return feeds;
 }

@@ -11,12 +11,26 @@
 
 namespace mainstay::agent {
 
-// One per log: the kernel log; the journal of one program; a text file, where configs that take its lines apart in the
-// same way share it. `kernelLogReaders` read the kernel log, too. The error names the config whose plugin is not known.
-// REQUIRES: the configs come from parseLogMonitorConfig.
-Result<std::vector<std::unique_ptr<Monitor>>> makeLogFeeds(
-    std::vector<fault::LogMonitorConfig> configs,
-    std::vector<std::unique_ptr<RecordMonitor>> kernelLogReaders, const std::string& kmsgPath,
-    const Surroundings& surroundings);
+struct SharedLog;  // a log and all who read it
+
+// One feed per log: the kernel log; the journal of one program; a text file, where configs that take its lines apart in
+// the same way share it.
+class LogFeeds {
+ public:
+  LogFeeds(std::string kmsgPath, const Surroundings& surroundings);
+  ~LogFeeds();
+
+  // One more reader of its log. When its plugin is not known, the error says so with the place, and nothing is added.
+  // REQUIRES: `config` comes from parseLogMonitorConfig.
+  Result<> add(fault::LogMonitorConfig config);
+  void addKernelLogReader(std::unique_ptr<RecordMonitor> reader);
+  // Called once, at the end.
+  std::vector<std::unique_ptr<Monitor>> build();
+
+ private:
+  const std::string kmsgPath_;
+  const Surroundings surroundings_;
+  std::vector<SharedLog> logs_;
+};
 
 }  // namespace mainstay::agent

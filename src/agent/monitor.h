@@ -14,11 +14,12 @@ namespace mainstay::agent {
 
 // What a monitor's eyes are worth just now: shown by /healthz.
 struct SourceStatus {
-  std::string name;                   // "kmsg", "journald", "/var/log/messages", "nvml"
+  std::string name;                   // "kmsg", "journald", "/var/log/messages", "nvml", a config file
   std::string trouble;                // why it does not see; "" = it sees
   std::optional<TimePoint> lastNews;  // when it last gave something
   Duration lag{};                     // how old that was when it was taken
   std::optional<LogMark> told{};      // of a log with numbered records: how far it was read and told
+  bool needed = true;                 // without it the agent is not ready
 };
 
 // Owned and used by the agent's loop; threads that wait for the outside belong to the implementation, and raise the

@@ -94,7 +94,7 @@ void NodeState::tellCleared(const std::string& type, const fault::ClearRequest& 
     return;
   }
   const bool vouched = std::ranges::any_of(over, [&](const fault::Finding& finding) {
-    const auto spec = reasonSpec(type, finding.reason);
+    const auto spec = reasonSpec(type, finding.reason, finding.device);
     return spec && spec->clearOn == fault::ClearOn::kInstance;
   });
   std::string message = type + " called over by " + whoAndWhy(request);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "agent/node_state.h"
+#include "agent/source_health.h"
 #include "api/managed_fields.h"
 #include "api/names.h"
 
@@ -34,15 +35,20 @@ void NodeState::recall(const Standing& standing) {
   std::ranges::transform(standing.findings, std::back_inserter(findings), &KnownFinding::finding);
   for (Held& held : conditions_) {
     const auto old = std::ranges::find(standing.conditions, held.condition.type, &api::Condition::type);
-    if (old == standing.conditions.end() || !inEvidence(*old, findings)) {
+    if (old == standing.conditions.end()) {
       continue;
     }
+    const bool isOver = saysWhatIsOver(*old, findings);
+    bool holds = inEvidence(*old, findings);
     for (const KnownFinding& known : standing.findings) {
       if (known.finding.type == old->type && inEvidence(known.finding)) {
+        holds = true;
         adoptFinding(known.finding, known.message, known.onNode);
       }
     }
-    adopt(held, *old);
+    if (holds) {
+      adopt(held, *old, isOver);
+    }
   }
   ++restorations_;
   ++revision_;
@@ -66,6 +72,9 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
               "", now});
     findings.emplace();
   }
+  if (expectsUndeclared_) {
+    holdUndeclared(object, node);
+  }
   for (Held& held : conditions_) {
     const api::Condition* old = node.condition(held.condition.type);
     if (!held.owner.empty() || !old) {
@@ -82,7 +91,9 @@ Result<> NodeState::restore(const Json& object, bool takeConditions, TimePoint n
   }
   ended_.clear();
   translate(now);
-  abandonUndeclared(object, node, now);
+  if (!expectsUndeclared_) {
+    abandonUndeclared(object, node, now);
+  }
   hear(object, now);
   ++restorations_;
   ++revision_;
@@ -111,13 +122,33 @@ void NodeState::endTakenOff(const api::Node& node, const std::vector<fault::Find
   }
 }
 
+// What only our field manager has written, and nobody of this run declares.
+std::vector<api::Condition> NodeState::undeclared(const Json& object, const api::Node& node) {
+  std::vector<api::Condition> all;
+  for (const auto& [type, managers] : api::conditionManagers(object)) {
+    const api::Condition* condition = node.condition(type);
+    if (managers == std::set<std::string>{api::kAgentManager} && condition && !find(type)) {
+      all.push_back(*condition);
+    }
+  }
+  return all;
+}
+
+// A problem goes on with its findings; what was no problem is not said any more, for nobody looks.
+void NodeState::holdUndeclared(const Json& object, const api::Node& node) {
+  for (const api::Condition& old : undeclared(object, node)) {
+    if (old.status == "True") {
+      conditions_.push_back(
+          {{kAgentSource, old.type, "", ""}, {old.type, "False", "", "", old.lastTransition, {}}, "", false});
+    }
+  }
+}
+
 void NodeState::abandonUndeclared(const Json& object, const api::Node& node, TimePoint now) {
   std::string types;
-  for (const auto& [type, managers] : api::conditionManagers(object)) {
-    if (managers == std::set<std::string>{api::kAgentManager} && node.condition(type) && !find(type)) {
-      abandoned_.push_back(type);
-      types += (types.empty() ? "" : ", ") + type;
-    }
+  for (const api::Condition& old : undeclared(object, node)) {
+    abandoned_.push_back(old.type);
+    types += (types.empty() ? "" : ", ") + old.type;
   }
   if (!types.empty()) {
     addEvent({kAgentSource, false, "ConditionRemoved",
@@ -153,31 +184,38 @@ void NodeState::restoreCondition(Held& held, const api::Condition& old,
   const bool problemNow = held.condition.status == "True";
   const bool told =
       std::ranges::any_of(events_, [&](const NodeEvent& event) { return event.condition == old.type; });
-  if (inEvidence(old, findings)) {
-    for (const fault::Finding& finding : findings) {
-      if (finding.type == old.type && inEvidence(finding)) {
-        adoptFinding(finding, finding.reason == old.reason ? old.message : "", "");
-      }
+  const bool isOver = saysWhatIsOver(old, findings);
+  bool holds = inEvidence(old, findings);
+  for (const fault::Finding& finding : findings) {
+    if (finding.type == old.type && inEvidence(finding)) {
+      holds = true;
+      adoptFinding(finding, finding.reason == old.reason && !isOver ? old.message : "", "");
     }
-    if (!problemNow || held.condition.reason == old.reason) {
-      adopt(held, old);
-    }
-  } else if (held.told && held.condition.status == "False" && !told) {
+  }
+  if (holds && (!problemNow || held.condition.reason == old.reason)) {
+    adopt(held, old, isOver);
+  } else if (!holds && held.told && held.condition.status == "False" && !told) {
     set(held, "False", held.spec.reason, held.spec.message, now, held.spec.source);
   }
 }
 
-// The condition goes on as it was: its Event was sent before the restart, its counter must not read zero.
-void NodeState::adopt(Held& held, const api::Condition& old) {
-  const auto spec = reasonSpec(old.type, old.reason);
-  if (held.condition.status == "True") {
-    std::erase_if(events_, [&](const NodeEvent& event) { return event.condition == old.type; });
-  } else if (spec && spec->countsInMetrics) {
-    metrics_.push_back({"", old.reason, 1});
-    metrics_.push_back({old.type, old.reason, 1});
-  }
+// The condition goes on: its Event was sent before the restart, its counter must not read zero. It goes on in its old
+// words unless they are of a finding that is over.
+void NodeState::adopt(Held& held, const api::Condition& old, bool isOver) {
+  const bool wasTrue = held.condition.status == "True";
   held.condition = old;
   held.told = true;
+  if (isOver) {
+    sayWorst(held);
+  }
+  const std::string& reason = held.condition.reason;
+  const auto spec = reasonSpec(old.type, reason, "");
+  if (wasTrue) {
+    std::erase_if(events_, [&](const NodeEvent& event) { return event.condition == old.type; });
+  } else if (spec && spec->countsInMetrics) {
+    metrics_.push_back({"", reason, 1});
+    metrics_.push_back({old.type, reason, 1});
+  }
 }
 
 // Known already: from the file, or seen since the start.
@@ -202,10 +240,13 @@ void NodeState::adoptFinding(const fault::Finding& finding, const std::string& m
   dropOldestFinding();
 }
 
-std::optional<ReasonSpec> NodeState::reasonSpec(const std::string& type, const std::string& reason) const {
+// "" as device: of any.
+std::optional<ReasonSpec> NodeState::reasonSpec(const std::string& type, const std::string& reason,
+                                                const std::string& device) const {
   std::optional<ReasonSpec> strictest;
   for (const ReasonSpec& spec : reasons_) {
-    if (spec.condition == type && spec.reason == reason &&
+    const bool ofDevice = spec.device.empty() || device.empty() || spec.device == device;
+    if (spec.condition == type && spec.reason == reason && ofDevice &&
         (!strictest || spec.clearOn > strictest->clearOn)) {
       strictest = spec;
     }
@@ -219,12 +260,28 @@ bool NodeState::isOutdated(const fault::Finding& finding, const ReasonSpec& spec
          std::ranges::any_of(conditions_, [&](const Held& held) { return held.checks.contains(finding.id); });
 }
 
+// No file of rules speaks of the agent's own eyes.
+bool NodeState::mayBeUndeclared(const std::string& type) const {
+  return expectsUndeclared_ && type != kMonitorDegraded;
+}
+
 bool NodeState::inEvidence(const fault::Finding& finding) const {
-  const auto spec = reasonSpec(finding.type, finding.reason);
   const bool sameInstance = finding.instance.empty() || instance_.empty() || finding.instance == instance_;
+  if (!sameInstance || ended_.contains(finding.id)) {
+    return false;
+  }
+  const auto spec = reasonSpec(finding.type, finding.reason, finding.device);
+  if (!spec) {
+    return mayBeUndeclared(finding.type);
+  }
   const bool sameBoot = finding.bootId == machine_.bootId;
-  return spec && !isOutdated(finding, *spec) && !ended_.contains(finding.id) && sameInstance &&
-         (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+  return !isOutdated(finding, *spec) && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+}
+
+bool NodeState::saysWhatIsOver(const api::Condition& old, const std::vector<fault::Finding>& findings) const {
+  return !inEvidence(old, findings) || std::ranges::any_of(findings, [&](const fault::Finding& finding) {
+    return finding.type == old.type && finding.reason == old.reason && !inEvidence(finding);
+  });
 }
 
 // By its findings; a condition without one (written by another program) by its time.
@@ -240,9 +297,12 @@ bool NodeState::inEvidence(const api::Condition& old, const std::vector<fault::F
   }
   const bool checked = std::ranges::any_of(
       conditions_, [&](const Held& held) { return held.condition.type == old.type && !held.checks.empty(); });
-  const auto spec = reasonSpec(old.type, old.reason);
+  if (hasFinding || checked) {
+    return false;
+  }
+  const auto spec = reasonSpec(old.type, old.reason, "");
   const bool sameBoot = old.lastTransition >= machine_.booted - kBootSlack;
-  return !hasFinding && !checked && spec && (sameBoot || spec->clearOn == fault::ClearOn::kInstance);
+  return spec ? sameBoot || spec->clearOn == fault::ClearOn::kInstance : mayBeUndeclared(old.type);
 }
 
 }  // namespace mainstay::agent

@@ -77,6 +77,9 @@ class NodeState {
 
   // Takes over, at the start, what an earlier run in this boot left.
   void recall(const Standing& standing);
+  // Some of this agent's rules could not be read, so that what they may report is not declared: what the Node says of it
+  // is neither in question nor taken off. Called before restore().
+  void expectUndeclared() { expectsUndeclared_ = true; }
   // Takes over, after a restart, what the Node says: conditions that are still in evidence stay True. The
   // others are cleared with an Event. Types that another field manager owns are left alone from now on,
   // unless `takeConditions`. Types that only our field manager has written and that nobody of this run declares are
@@ -166,11 +169,17 @@ class NodeState {
   void restoreCondition(Held& held, const api::Condition& old, const std::vector<fault::Finding>& findings,
                         TimePoint now);
   void endTakenOff(const api::Node& node, const std::vector<fault::Finding>& findings, TimePoint now);
+  void holdUndeclared(const Json& object, const api::Node& node);
   void abandonUndeclared(const Json& object, const api::Node& node, TimePoint now);
-  void adopt(Held& held, const api::Condition& old);
+  std::vector<api::Condition> undeclared(const Json& object, const api::Node& node);
+  void adopt(Held& held, const api::Condition& old, bool isOver);
   void adoptFinding(const fault::Finding& finding, const std::string& message, const std::string& onNode);
+  // Whether it is in the words of a finding that is not in evidence any more.
+  bool saysWhatIsOver(const api::Condition& old, const std::vector<fault::Finding>& findings) const;
   bool isOutdated(const fault::Finding& finding, const ReasonSpec& spec) const;
-  std::optional<ReasonSpec> reasonSpec(const std::string& type, const std::string& reason) const;
+  bool mayBeUndeclared(const std::string& type) const;
+  std::optional<ReasonSpec> reasonSpec(const std::string& type, const std::string& reason,
+                                       const std::string& device) const;
   bool inEvidence(const fault::Finding& finding) const;
   bool inEvidence(const api::Condition& old, const std::vector<fault::Finding>& findings) const;
 
@@ -186,6 +195,7 @@ class NodeState {
   const Machine machine_;
   int restorations_ = 0;
   const Vocabulary vocabulary_;
+  bool expectsUndeclared_ = false;
   bool cordoned_ = false;
   std::string heard_;                   // mainstay.dev/clear, as it was last read; "" = none that is known of
   std::vector<std::string> abandoned_;  // types to be taken off the Node

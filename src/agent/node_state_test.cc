@@ -481,6 +481,36 @@ TEST(NodeRestoreTest, AReasonThatNoRuleHasAnyMoreIsCleared) {
   EXPECT_EQ(conditionOf(state, "NeuronHealth").status, "False");
 }
 
+TEST(NodeRestoreTest, AConditionWhoseWordsAreOverGoesOnInThoseOfWhatHolds) {
+  NodeState state = freshState("boot-2");
+  const Json node = nodeWith(
+      {permanent("NeuronHealth", "Dma", kStart, "3"), permanent("NeuronHealth", "Removed", kStart + 1s)});
+  ASSERT_TRUE(state.restore(node, false, kStart + 1h));
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").status, "True");
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").reason, "Dma");
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").message, "line of Dma");
+  EXPECT_EQ(publishedFindings(state).size(), 1u);
+  Series series;
+  series.take(state);
+  EXPECT_EQ(series["NeuronHealth/Dma"], 1);
+}
+
+TEST(NodeRestoreTest, AReasonOfOneDeviceIsOverWithoutIt) {
+  const auto stateWith = [](const std::string& device) {
+    return NodeState({{"m", "MonitorDegraded", "Fine", "fine"}},
+                     {{"MonitorDegraded", "Blind", fault::ClearOn::kEvidence, true, true, device}},
+                     {"boot-1", kBooted}, kStart);
+  };
+  NodeState before = stateWith("");
+  before.report(permanent("MonitorDegraded", "Blind", kStart, "a"));
+  const Json node = nodeAfter(before);
+  for (const auto& [device, kept] : {std::pair{"a", "True"}, {"b", "False"}}) {
+    NodeState state = stateWith(device);
+    ASSERT_TRUE(state.restore(node, false, kStart));
+    EXPECT_EQ(conditionOf(state, "MonitorDegraded").status, kept);
+  }
+}
+
 TEST(NodeRestoreTest, AnUnreadableAnnotationIsToldAndTheRestGoesOn) {
   Json node = nodeWith({permanent("KernelDeadlock", "DockerHung", kStart)});
   node.get_object()["metadata"].get_object()["annotations"].get_object()[api::kFindingsAnnotation] = "[{]";
@@ -545,6 +575,29 @@ TEST(NodeRestoreTest, WhatOnlyWeHaveWrittenAndNobodyDeclaresAnyMoreIsTakenOffOnc
   EXPECT_NE(events[0].message.find("findings: Gone. "), std::string::npos) << events[0].message;
   state.onPublished(node);
   EXPECT_TRUE(takenOff(state.patch(kStart)).empty()) << "another writer may have added it since";
+}
+
+// A file that cannot be read just now must not launder what its rules have found.
+TEST(NodeRestoreTest, WhatAFileMayDeclareThatCannotBeReadStaysAsItIs) {
+  NodeState before({{"f", "OfBadFile", "None", "fine"},
+                    {"f", "Healthy", "None", "fine"},
+                    {"neuron-monitor", "NeuronHealth", "NeuronHasNoError", "Neuron has no error"}},
+                   {}, {"boot-1", kBooted}, kStart);
+  before.report(permanent("OfBadFile", "Bad", kStart));
+  before.report(permanent("NeuronHealth", "OfAnotherFile", kStart));
+  Json node = nodeAfter(before);
+  node.get_object()["metadata"].get_object()["managedFields"] =
+      JsonArray{ownedBy("mainstay-agent", "OfBadFile"), ownedBy("mainstay-agent", "Healthy")};
+  NodeState state = freshState();
+  state.expectUndeclared();
+  ASSERT_TRUE(state.restore(node, false, kStart + 1h));
+  EXPECT_TRUE(takenOff(state.patch(kStart)).empty());
+  EXPECT_EQ(conditionOf(state, "OfBadFile").status, "True");
+  EXPECT_EQ(conditionOf(state, "OfBadFile").lastTransition, kStart);
+  EXPECT_EQ(conditionOf(state, "NeuronHealth").reason, "OfAnotherFile");
+  EXPECT_EQ(publishedFindings(state).size(), 2u);
+  EXPECT_EQ(conditionOf(state, "Healthy").status, "") << "nobody has looked";
+  EXPECT_TRUE(state.takeEvents().empty());
 }
 
 TEST(NodeRestoreTest, AConditionOfAnotherManagerIsLeftAlone) {

@@ -70,6 +70,8 @@ struct ReasonSpec {
   bool countsInMetrics = true;
   // Its series exist, at zero, before it is seen; not for the hundreds of reasons of a table of codes.
   bool countsFromStart = true;
+  // Only of this device; "" = of any. A source's own reasons end with the source, when a configuration has it no more.
+  std::string device = {};
 };
 
 }  // namespace mainstay::agent

@@ -34,8 +34,8 @@ void mended(const std::string& reason, const std::string& device, TimePoint now,
 }
 
 std::vector<ReasonSpec> SourceHealth::reasons() const {
-  return {{kMonitorDegraded, unreadable(), fault::ClearOn::kEvidence, true},
-          {kMonitorDegraded, recordsLost(), fault::ClearOn::kEvidence, true}};
+  return {{kMonitorDegraded, unreadable(), fault::ClearOn::kEvidence, true, true, name_.source},
+          {kMonitorDegraded, recordsLost(), fault::ClearOn::kEvidence, true, true, name_.source}};
 }
 
 void SourceHealth::onLost(const RecordsLost& lost, TimePoint now, NodeState& state) {

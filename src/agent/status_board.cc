@@ -87,7 +87,8 @@ HttpResponse StatusBoard::health(bool verbose, TimePoint now) const {
 }
 
 HttpResponse StatusBoard::readiness(TimePoint now) const {
-  const bool sees = std::ranges::all_of(sources_, [](const auto& source) { return source.trouble.empty(); });
+  const bool sees = std::ranges::all_of(
+      sources_, [](const SourceStatus& source) { return source.trouble.empty() || !source.needed; });
   const bool ready = steppedAt_ != TimePoint{} && !stuck(now) && sees;
   return plainText(ready ? 200 : 503,
                    linesAbout(sources_, now) + "readyz check " + (ready ? "passed" : "failed") + "\n");

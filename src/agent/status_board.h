@@ -23,7 +23,7 @@ class StatusBoard {
   // What a GET of `target` answers.
   // /healthz: 200 "ok" while the loop is alive, 503 and why when it has not stepped for kStuckAfter; with
   // ?verbose a line for each source, too.
-  // /readyz: 503 also before the first step and while a source does not see; always with these lines.
+  // /readyz: 503 also before the first step and while a source that is needed does not see; always with these lines.
   // /conditions: a JSON array of {type, status, transition, reason, message}; null before the first.
   HttpResponse answer(const std::string& target, TimePoint now) const;
 

@@ -12,6 +12,8 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include "base/text.h"
+
 namespace mainstay {
 
 namespace {
@@ -257,6 +259,20 @@ std::string placeText(const std::string& file, const YAML::Mark& mark) {
                         : file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
 }
 
+// Where the first byte stands that is not UTF-8, which yaml-cpp would pass on.
+YAML::Mark firstWrongByte(std::string_view text) {
+  const std::string clean = sanitizeUtf8(text);
+  const std::string_view before =
+      text.substr(0, static_cast<std::size_t>(std::ranges::mismatch(text, clean).in1 - text.begin()));
+  if (before.size() == text.size()) {
+    return YAML::Mark::null_mark();
+  }
+  YAML::Mark mark;
+  mark.line = static_cast<int>(std::ranges::count(before, '\n'));
+  mark.column = static_cast<int>(before.size() - (before.rfind('\n') + 1));  // npos + 1 is 0
+  return mark;
+}
+
 // Text that other readers, of YAML 1.1 among them, would take for something else.
 bool needsQuotes(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kWords = {"y", "n", "yes", "no", "on", "off"};
@@ -335,6 +351,10 @@ Result<std::vector<YamlDocument>> parseYaml(std::string_view text, const std::st
     return fail(Code::kInvalidArgument, file + ": larger than " + std::to_string(kMaxYamlText) + " bytes");
   }
   text.remove_prefix(text.starts_with("\xef\xbb\xbf") ? 3 : 0);  // a byte order mark
+  if (const YAML::Mark wrong = firstWrongByte(text); !wrong.is_null()) {
+    return fail(Code::kInvalidArgument,
+                placeText(file, wrong) + ": a byte that is not UTF-8; save the file as UTF-8");
+  }
   std::istringstream stream{std::string(text)};
   std::vector<YamlDocument> documents;
   JsonBuilder builder(text);

@@ -91,6 +91,12 @@ TEST(YamlTest, NamesFileLineAndColumnOfWhatItCannotRead) {
               HasSubstr("file.yaml:2:1: this does not belong to what stands above"));
 }
 
+TEST(YamlTest, RefusesBytesThatAreNotUtf8) {
+  EXPECT_EQ(parseYaml("a: b\nc: caf\xe9\n", "f.yaml").error().toString(),
+            "f.yaml:2:7: a byte that is not UTF-8; save the file as UTF-8");
+  EXPECT_TRUE(parseYaml("a: caf\xc3\xa9\n", "f.yaml"));
+}
+
 TEST(YamlTest, ExpandsAliases) {
   EXPECT_EQ(toText(yamlValue("a: &x {b: [1, 2]}\nc: *x\nd: [&y z, *y]\n")),
             R"({"a":{"b":[1,2]},"c":{"b":[1,2]},"d":["z","z"]})");

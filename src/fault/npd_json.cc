@@ -1,5 +1,7 @@
 #include "fault/npd_json.h"
 
+#include <charconv>
+
 #include "fault/text.h"
 
 namespace mainstay::fault {
@@ -19,7 +21,51 @@ Value choice(const Cursor& cursor, std::optional<Value> (*parse)(std::string_vie
   return value.value_or(fallback);
 }
 
+constexpr std::size_t kEscape = 6;  // bytes of \uXXXX
+
+// The UTF-16 unit that is written so at `at`.
+std::optional<unsigned> escapedUnit(std::string_view text, std::size_t at) {
+  const std::string_view digits = text.substr(std::min(at, text.size())).substr(0, kEscape);
+  unsigned unit = 0;
+  if (digits.size() < kEscape || !digits.starts_with("\\u") ||
+      std::from_chars(digits.data() + 2, digits.data() + kEscape, unit, 16).ptr != digits.data() + kEscape) {
+    return std::nullopt;
+  }
+  return unit;
+}
+
+bool isHalf(std::optional<unsigned> unit, unsigned first) {
+  return unit && *unit >= first && *unit < first + 0x400;
+}
+
+// Each half of a surrogate pair without its other one as \ufffd, which is as long, so that nothing changes its place.
+std::string mendSurrogates(std::string json) {
+  for (std::size_t at = json.find('\\'); at < json.size(); at = json.find('\\', at)) {
+    const auto unit = escapedUnit(json, at);
+    const bool high = isHalf(unit, 0xd800);
+    if (high && isHalf(escapedUnit(json, at + kEscape), 0xdc00)) {
+      at += 2 * kEscape;
+    } else if (high || isHalf(unit, 0xdc00)) {
+      json.replace(at, kEscape, "\\ufffd");
+      at += kEscape;
+    } else {
+      at += 2;
+    }
+  }
+  return json;
+}
+
 }  // namespace
+
+DecodeErrors NpdDocument::errors() const {
+  return DecodeErrors(file, [this](const std::string& path) { return places.find(path); });
+}
+
+Result<NpdDocument> parseNpdJson(std::string_view bytes, const std::string& file) {
+  const std::string text = mendSurrogates(sanitizeUtf8(bytes));
+  MAINSTAY_ASSIGN(Json value, parseJson(text, file));
+  return NpdDocument{std::move(value), JsonPlaces(text), file};
+}
 
 Cursor field(const Cursor& object, std::string_view name) {
   std::string_view spelling = name;

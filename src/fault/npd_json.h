@@ -9,8 +9,21 @@
 
 #include "base/json.h"
 #include "fault/finding.h"
+#include "fault/json_places.h"
 
 namespace mainstay::fault {
+
+// A file as Go's encoding/json reads it.
+struct NpdDocument {
+  Json value;
+  JsonPlaces places;
+  std::string file;
+
+  // Errors that print file:line:column. The document outlives them.
+  DecodeErrors errors() const;
+};
+// Bytes that are not UTF-8, and escaped halves of surrogate pairs, become U+FFFD. The error begins with file:line:column.
+Result<NpdDocument> parseNpdJson(std::string_view bytes, const std::string& file);
 
 // What a condition says while there is no problem.
 struct ConditionDefault {

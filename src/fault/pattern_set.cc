@@ -93,10 +93,12 @@ PatternSet::PatternSet(const std::vector<std::string>& patterns) : impl_(std::ma
     impl_->patterns.Add(withOldGroupNames(pattern), captureOptions(), &id);
   }
   std::vector<std::string> literals;
-  impl_->patterns.Compile(&literals);
-  impl_->literals.emplace(std::move(literals));
   std::vector<int> always;
-  impl_->patterns.AllPotentials({}, &always);
+  if (!patterns.empty()) {  // of a set of none RE2 complains
+    impl_->patterns.Compile(&literals);
+    impl_->patterns.AllPotentials({}, &always);
+  }
+  impl_->literals.emplace(std::move(literals));
   impl_->unfiltered.assign(always.begin(), always.end());
 }
 

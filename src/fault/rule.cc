@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "fault/json_places.h"
 #include "fault/line_format.h"
 #include "fault/pattern.h"
 #include "fault/text.h"
@@ -108,15 +107,14 @@ void warnOfUndeclaredConditions(LogMonitorConfig& config) {
 }  // namespace
 
 Result<LogMonitorConfig> parseLogMonitorConfig(std::string_view bytes, const std::string& file) {
-  const std::string text = sanitizeUtf8(bytes);
-  MAINSTAY_ASSIGN(const Json document, parseJson(text, file));
-  const JsonPlaces places(text);
-  DecodeErrors errors(file, [&](const std::string& path) { return places.find(path); });
-  const Cursor root(document, errors);
+  MAINSTAY_ASSIGN(const NpdDocument document, parseNpdJson(bytes, file));
+  DecodeErrors errors = document.errors();
+  const Cursor root(document.value, errors);
 
   LogMonitorConfig config;
   config.file = file;
   config.plugin = field(root, "plugin").string("");
+  config.pluginPlace = document.places.find(field(root, "plugin").path());
   config.pluginConfig = field(root, "pluginConfig").stringMap();
   for (const Cursor& element : field(root, "skipList").elements()) {
     config.skipList.push_back(element.string());

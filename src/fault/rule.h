@@ -31,6 +31,7 @@ struct Rule {
 struct LogMonitorConfig {
   std::string file;
   std::string plugin;  // "kmsg", "journald", "filelog"; others are refused by whoever builds sources
+  SourcePlace pluginPlace;
   std::map<std::string, std::string> pluginConfig;
   std::vector<std::string> skipList;
   std::string logPath;

@@ -83,6 +83,21 @@ TEST(LogMonitorConfigTest, BytesThatAreNotUtf8AreReplacedAsInGo) {
   EXPECT_EQ(parseLogMonitorConfig("{\"source\": \"caf\xe9\"}", "f")->source, "caf\xEF\xBF\xBD");
 }
 
+TEST(LogMonitorConfigTest, HalfASurrogatePairIsReplacedAsInGo) {
+  const std::string bad = "\xEF\xBF\xBD";
+  const auto source = [](const std::string& text) {
+    const auto config = parseLogMonitorConfig("{\"source\": \"" + text + "\"}", "f");
+    return config ? config->source : config.error().toString();
+  };
+  EXPECT_EQ(source(R"(a\ud800b)"), "a" + bad + "b");
+  EXPECT_EQ(source(R"(\uDC00)"), bad);
+  EXPECT_EQ(source(R"(\ud83d\ude00)"), "\xF0\x9F\x98\x80");
+  EXPECT_EQ(source(R"(\ud83d\ud83d\ude00)"), bad + "\xF0\x9F\x98\x80");
+  EXPECT_EQ(source(R"(\ude00\ud83d\u0041)"), bad + bad + "A");
+  EXPECT_EQ(source(R"(\\ud800)"), "\\ud800") << "an escaped backslash";
+  EXPECT_NE(source(R"(\ud8)").find("f:1:"), std::string::npos);
+}
+
 TEST(LogMonitorConfigTest, AWrongTypeIsAnErrorAndNullIsAbsent) {
   for (const char* text :
        {R"({"plugin": 1})", R"({"pluginConfig": {"a": 1}})", R"({"pluginConfig": []})",

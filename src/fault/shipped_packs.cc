@@ -43,18 +43,22 @@ Result<std::vector<Pack>> shippedPacks() {
   return packs;
 }
 
+Result<> layOver(std::vector<Pack>& packs, const std::string& name, const FileSystem& files) {
+  if (name == kShipped) {
+    return addShipped(packs);
+  }
+  const auto shipped = shippedPackTexts().find("rules/" + name + ".yaml");
+  if (shipped != shippedPackTexts().end()) {
+    return add(packs, shipped->second, std::string(shipped->first));
+  }
+  MAINSTAY_ASSIGN(const std::string text, readPackFile(name, files));
+  return add(packs, text, name);
+}
+
 Result<std::vector<Pack>> loadPacks(const std::vector<std::string>& names, const FileSystem& files) {
   std::vector<Pack> packs;
   for (const std::string& name : names) {
-    const auto shipped = shippedPackTexts().find("rules/" + name + ".yaml");
-    if (name == kShipped) {
-      MAINSTAY_TRY(addShipped(packs));
-    } else if (shipped != shippedPackTexts().end()) {
-      MAINSTAY_TRY(add(packs, shipped->second, std::string(shipped->first)));
-    } else {
-      MAINSTAY_ASSIGN(const std::string text, readPackFile(name, files));
-      MAINSTAY_TRY(add(packs, text, name));
-    }
+    MAINSTAY_TRY(layOver(packs, name, files));
   }
   return packs;
 }

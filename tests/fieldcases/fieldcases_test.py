@@ -19,7 +19,6 @@ BIN = pathlib.Path(os.environ.get("MAINSTAY_BIN", ROOT / "build/release/bin"))
 CASES = sorted(path.stem for path in HERE.glob("*.kmsg"))
 
 
-
 class Told:
     """What `mainstay explain` says of a case."""
 

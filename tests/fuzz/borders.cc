@@ -20,12 +20,15 @@
 #include "cloud/aws/shared_files.h"
 #include "cloud/aws/xml.h"
 #include "fault/clear_request.h"
+#include "fault/engine.h"
 #include "fault/finding.h"
 #include "fault/json_places.h"
 #include "fault/line_format.h"
 #include "fault/matcher.h"
+#include "fault/pack_check.h"
 #include "fault/record.h"
 #include "fault/rule.h"
+#include "fault/shipped_packs.h"
 #include "fault/text.h"
 #include "sidecar/problems.h"
 
@@ -293,6 +296,80 @@ void nvmlAnswer(std::string_view input) {
       require(text.size() <= 128 && fault::sanitizeUtf8(text) == text, "names are short and valid UTF-8");
     }
   }
+}
+
+namespace {
+
+bool anybodyMayTell(const fault::Engine& engine, const std::string& id) {
+  return std::ranges::any_of(engine.packs(), [&](const fault::Pack& pack) {
+    const auto rule = std::ranges::find(pack.rules, id, &fault::PackRule::id);
+    return rule != pack.rules.end() && rule->trust == fault::Trust::kAny;
+  });
+}
+
+void requireSound(const fault::Outcome& outcome) {
+  const fault::Sighting& sighting = outcome.sighting;
+  require(sighting.effect != nullptr, "what was seen means something");
+  require(sighting.first <= sighting.last, "the first comes first");
+  for (const std::string& text : {sighting.id, sighting.device, sighting.name, sighting.lastLine}) {
+    require(fault::sanitizeUtf8(text) == text, "words are valid UTF-8");
+  }
+  for (const auto& [capture, values] : sighting.collected) {
+    require(values.size() <= fault::Sighting::kMaxCollected, "what is collected is bounded");
+  }
+  require(!outcome.event || !sighting.effect->event.empty(), "an Event has a reason");
+}
+
+// Each line of the input as a record of the kernel's, or of a program that writes to its log.
+void playLog(fault::Engine& engine, std::string_view input, int priority) {
+  engine.forget();
+  TimePoint now = *parseTime("2026-11-29T20:14:07Z");
+  while (!input.empty()) {
+    auto record =
+        fault::parseKernelRecord(std::to_string(priority) + ",1,1,-;" + std::string(takeLine(input)));
+    require(record.has_value(), "a line is the text of a record");
+    record->time = now += std::chrono::seconds(1);
+    for (const fault::Outcome& outcome : engine.take(*record)) {
+      requireSound(outcome);
+      require(priority < fault::kUserPriority || outcome.kind == fault::Outcome::Kind::kUntrusted ||
+                  anybodyMayTell(engine, outcome.sighting.rule),
+              "a program cannot speak for the kernel");
+    }
+  }
+  for (TimePoint due = engine.nextWake(); due != kNever; due = engine.nextWake()) {
+    engine.step(due);
+    require(engine.nextWake() > due, "what was due is done");
+  }
+}
+
+}  // namespace
+
+void rulePack(std::string_view input) {
+  static const std::vector<fault::Pack> base = {
+      *fault::parsePack(fault::shippedPackTexts().at("rules/gaudi.yaml"), "rules/gaudi.yaml")};
+  auto pack = fault::parsePack(input, "fuzz.yaml", base);
+  if (!pack) {
+    require(pack.error().toString().starts_with("fuzz.yaml:"), "a mistake has a place");
+    return;
+  }
+  fault::lintPacks({*pack});
+  fault::testPacks({*pack});
+  std::string lines;
+  for (const fault::PackRule& rule : pack->rules) {
+    require(rule.id.starts_with(pack->name + "/") && !rule.patterns.empty(),
+            "a rule has a name and a pattern");
+    for (const fault::Example& example : rule.examples) {
+      lines += example.line + "\n";
+    }
+  }
+  fault::Engine engine({*std::move(pack)});
+  playLog(engine, lines + "a x\nb x\nc\nx\nXid (0000:5e:00): 79\n", 3);
+}
+
+void packedLine(std::string_view input) {
+  static fault::Engine engine(*fault::shippedPacks());
+  playLog(engine, input, 3);
+  playLog(engine, input, fault::kUserPriority + 3);
 }
 
 void mountLine(std::string_view input) {

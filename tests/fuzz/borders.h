@@ -21,5 +21,7 @@ void mountLine(std::string_view input);
 void pluginConfig(std::string_view input);
 void pluginOutput(std::string_view input);
 void statsText(std::string_view input);
+void rulePack(std::string_view input);
+void packedLine(std::string_view input);
 
 }  // namespace mainstay::fuzz

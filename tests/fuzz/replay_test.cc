@@ -69,6 +69,12 @@ TEST(FuzzCorpusTest, NvmlAnswer) {
 TEST(FuzzCorpusTest, MountLine) {
   replay("mountLine", mountLine);
 }
+TEST(FuzzCorpusTest, RulePack) {
+  replay("rulePack", rulePack);
+}
+TEST(FuzzCorpusTest, PackedLine) {
+  replay("packedLine", packedLine);
+}
 TEST(FuzzCorpusTest, PluginConfig) {
   replay("pluginConfig", pluginConfig);
 }

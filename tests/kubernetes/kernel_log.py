@@ -18,6 +18,7 @@ class RealKernelLog:
 
 class KernelLog:
     def __init__(self, path):
+        self.path = path
         self._records = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(str(path))

@@ -67,7 +67,7 @@ def test_a_wrong_command_line_is_refused_with_what_is_wrong(folder, arguments, s
         (RULES % "a(b", ":3:51: rules[0].pattern", "missing )"),
         (RULES.replace('"A"', "7") % "a", ":3:35: rules[0].reason", "expected a string, found an integer"),
         (RULES.replace("kmsg", "journald") % "a", ":1:1: pluginConfig.source", "SYSLOG_IDENTIFIER"),
-        (RULES.replace("kmsg", "syslog") % "a", ": plugin", '"kmsg", "journald" or "filelog", found "syslog"'),
+        (RULES.replace("kmsg", "syslog") % "a", ":1:12: plugin", '"kmsg", "journald" or "filelog", found "syslog"'),
     ],
 )
 def test_a_wrong_rule_file_is_refused_with_its_place(folder, text, place, says):

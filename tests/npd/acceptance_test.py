@@ -47,8 +47,7 @@ CONFIGS = {
     "log with unknown keys": ("system-log", LOG | {"unknown": {"a": [1]}}),
     "log with keys in other case": ("system-log", text(LOG, '"bufferSize"', '"BUFFERSIZE"')),
     "log with a key twice": ("system-log", text(LOG, '"bufferSize": 4', '"bufferSize": 3, "bufferSize": 4')),
-    "log with a lone surrogate": ("system-log", text(LOG, "seen .*", "seen \\ud800.*"),
-                                  "A config with half a surrogate pair"),
+    "log with a lone surrogate": ("system-log", text(LOG, "seen .*", "seen \\ud800.*")),
     "log with bytes that are no text": ("system-log", text(LOG, "Broken is fine", "fine \udcff")),
     "log with null": ("system-log", text(LOG, '"bufferSize": 4', '"bufferSize": null')),
     "log with a fraction of lines": ("system-log", text(LOG, '"bufferSize": 4', '"bufferSize": 4.0')),
@@ -85,6 +84,8 @@ CONFIGS = {
     "plugin without time": ("custom-plugin", tuned(timeout="0s"), ZERO_ROW),
     "plugin with negative output": ("custom-plugin", tuned(max_output_length=-1)),
     "plugin without concurrency": ("custom-plugin", tuned(concurrency=0), ZERO_ROW),
+    "plugin with a lone surrogate": ("custom-plugin", text(PLUGIN, "Bad is fine", "fine \\udc00")),
+    "plugin with bytes that are no text": ("custom-plugin", text(PLUGIN, "Bad is fine", "fine \udcff")),
     "plugin with concurrency as text": ("custom-plugin", tuned(concurrency="3")),
     "stats as they should be": ("system-stats", STATS),
     "stats of nothing": ("system-stats", {}),
@@ -95,6 +96,8 @@ CONFIGS = {
     "stats with a negative interval": ("system-stats", STATS | {"invokeInterval": "-1s"}),
     "stats with lsblk slower than they": ("system-stats", STATS | {"invokeInterval": "1s"}),
 }
+SEVERAL = "a good file and one that cannot be used"
+SEVERAL_ROW = "A config file that cannot be used ends the program"
 PLACE = re.compile(r"\.json:(\d+:\d+:)? ")
 LONG_ENOUGH = 3
 
@@ -105,15 +108,18 @@ def verdicts(folder):
     log = folder / "accepted-log"
     log.mkdir()
     (log / "log").touch()
-    started = {}
+    flags = {}
     for name, (kind, config, *_) in CONFIGS.items():
         path = log / f"{name.replace(' ', '-')}.json"
         path.write_bytes((config if isinstance(config, bytes) else text(config)).replace(b"@FOLDER@", str(log).encode()))
+        flags[name] = [f"--config.{kind}-monitor={path}"]
+    flags[SEVERAL] = [*flags["log as it should be"], *flags["plugin without its program"]]
+    started = {}
+    for name, configs in flags.items():
         for side, program in (("npd", PARTS / "nodeproblemdetector"), ("ours", BIN / "mainstay-agent")):
-            port = 25000 + len(started)
             output = (log / f"{name}.{side}").open("wb")
             started[name, side] = subprocess.Popen(
-                [program, "--enable-k8s-exporter=false", f"--prometheus-port={port}", f"--config.{kind}-monitor={path}"],
+                [program, "--enable-k8s-exporter=false", f"--prometheus-port={25000 + len(started)}", *configs],
                 stdout=output, stderr=output, stdin=subprocess.DEVNULL)
     until = time.monotonic() + LONG_ENOUGH + len(started) / 20
     while time.monotonic() < until:
@@ -135,3 +141,10 @@ def test_both_take_it_or_neither(verdicts, name):
     assert all(len(rows_beginning_with(one)) == 1 for one in row)
     if not ours:
         assert PLACE.search(words), words
+
+
+def test_one_bad_file_among_others_ends_only_npd(verdicts):
+    (npd, said), (ours, words) = verdicts[SEVERAL]["npd"], verdicts[SEVERAL]["ours"]
+    assert (npd, ours) == (False, True), f"NPD: {said[-600:]}\nours: {words[-600:]}"
+    assert PLACE.search(words), words
+    assert len(rows_beginning_with(SEVERAL_ROW)) == 1

@@ -1,6 +1,5 @@
 #include "agent/probes/assemble.h"
 
-#include "agent/probes/catalog.h"
 #include "agent/probes/instance_type.h"
 #include "agent/probes/probe_monitor.h"
 #include "base/log.h"
@@ -10,7 +9,9 @@ namespace {
 
 constexpr std::size_t kMaxProbesConfig = 1u << 20;
 
-Result<ProbesConfig> readConfig(const std::string& path, const FileSystem& files) {
+}  // namespace
+
+Result<ProbesConfig> readProbesConfig(const std::string& path, const FileSystem& files) {
   if (path.empty()) {
     return defaultProbesConfig();
   }
@@ -18,12 +19,10 @@ Result<ProbesConfig> readConfig(const std::string& path, const FileSystem& files
   return parseProbesConfig(text, path);
 }
 
-}  // namespace
-
-Result<std::vector<std::unique_ptr<Monitor>>> assembleProbes(const Options& options,
+Result<std::vector<std::unique_ptr<Monitor>>> assembleProbes(const ProbesConfig& config,
+                                                             const Options& options,
                                                              const Surroundings& surroundings) {
   MAINSTAY_ASSIGN(const auto kinds, chooseProbes(options.probes));
-  MAINSTAY_ASSIGN(const ProbesConfig config, readConfig(options.probeConfig, surroundings.files));
   Host host{HostFiles(surroundings.files, options.hostRoot),
             realHostCalls({options.nvmlProgram, options.hostRoot}), config.instanceType};
   if (host.instanceType.empty()) {

@@ -75,8 +75,8 @@ std::vector<ReasonSpec> ProbeMonitor::reasons() const {
   for (const Check& check : kind_.checks) {
     specs.push_back({makesCondition(check) ? check.condition : "", check.reason, check.clearOn, true});
   }
-  specs.push_back({kMonitorDegraded, blindReason(), ClearOn::kEvidence, true});
-  specs.push_back({kMonitorDegraded, hungReason(), ClearOn::kEvidence, true});
+  specs.push_back({kMonitorDegraded, blindReason(), ClearOn::kEvidence, true, true, kind_.name});
+  specs.push_back({kMonitorDegraded, hungReason(), ClearOn::kEvidence, true, true, kind_.name});
   return specs;
 }
 

@@ -4,7 +4,6 @@
 
 #include "agent/stats/metric_table.h"
 #include "base/text.h"
-#include "fault/json_places.h"
 #include "fault/npd_json.h"
 #include "fault/pattern.h"
 
@@ -100,10 +99,9 @@ void readOptions(const Cursor& root, StatsConfig& config) {
 }  // namespace
 
 Result<StatsConfig> parseStatsConfig(std::string_view text, const std::string& file) {
-  MAINSTAY_ASSIGN(const Json document, parseJson(text, file));
-  const fault::JsonPlaces places(text);
-  DecodeErrors errors(file, [&](const std::string& path) { return places.find(path); });
-  const Cursor root(document, errors);
+  MAINSTAY_ASSIGN(const fault::NpdDocument document, fault::parseNpdJson(text, file));
+  DecodeErrors errors = document.errors();
+  const Cursor root(document.value, errors);
 
   StatsConfig config;
   config.file = file;

@@ -4,7 +4,6 @@
 
 #include "agent/proc_text.h"
 #include "agent/stats/collectors.h"
-#include "fault/json_places.h"
 #include "fault/npd_json.h"
 #include "fault/text.h"
 
@@ -91,11 +90,10 @@ Samples osFeatureSamples(std::string_view cmdline, std::string_view modules,
 }
 
 Result<std::set<std::string, std::less<>>> parseKnownModules(std::string_view json, const std::string& file) {
-  MAINSTAY_ASSIGN(const Json document, parseJson(json, file));
-  const fault::JsonPlaces places(json);
-  DecodeErrors errors(file, [&](const std::string& path) { return places.find(path); });
+  MAINSTAY_ASSIGN(const fault::NpdDocument document, fault::parseNpdJson(json, file));
+  DecodeErrors errors = document.errors();
   std::set<std::string, std::less<>> known;
-  for (const Cursor& module : Cursor(document, errors).elements()) {
+  for (const Cursor& module : Cursor(document.value, errors).elements()) {
     known.insert(fault::field(module, "moduleName").string(""));
   }
   MAINSTAY_TRY(errors.result());

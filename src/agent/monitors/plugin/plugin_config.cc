@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "fault/json_places.h"
-
 namespace mainstay::agent {
 namespace {
 
@@ -102,10 +100,9 @@ PluginRule readRule(const Cursor& cursor, const RuleDefaults& defaults, const Fi
 
 Result<PluginConfig> parsePluginConfig(std::string_view text, const std::string& file,
                                        const FileSystem& files) {
-  MAINSTAY_ASSIGN(const Json document, parseJson(text, file));
-  const fault::JsonPlaces places(text);
-  DecodeErrors errors(file, [&](const std::string& path) { return places.find(path); });
-  const Cursor root(document, errors);
+  MAINSTAY_ASSIGN(const fault::NpdDocument document, fault::parseNpdJson(text, file));
+  DecodeErrors errors = document.errors();
+  const Cursor root(document.value, errors);
 
   PluginConfig config;
   config.file = file;
