@@ -121,4 +121,4 @@ def test_a_person_calls_a_fault_over(folder):
         eventually(lambda: condition() == "False", "the agent to hear it")
         eventually(lambda: any(reason == "ClearedByOperator" and "board swapped" in message
                                for reason, message in up.api.events("node-b")), "the Event")
-        assert "mainstay.dev/clear" not in up.api.get(f"{harness.NODES}/node-b")["metadata"]["annotations"]
+        assert "mainstay.dev/clear" not in up.api.get(f"{harness.NODES}/node-b")["metadata"].get("annotations", {})
