@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 const TimePoint kStateNow = *parseTime("2026-11-29T20:14:07Z");
 
-StateOwner owner(const std::string& boot = "boot-1", const std::string& node = "a") {
+StateOwner stateOwner(const std::string& boot = "boot-1", const std::string& node = "a") {
   return {node, {boot, kStateNow - 1h}};
 }
 
@@ -35,22 +35,23 @@ SavedState someState() {
 }
 
 TEST(StateFileTest, ComesOutAsItWentIn) {
-  const std::string text = encodeState(someState(), owner());
-  const auto state = decodeState(text, owner());
+  const std::string text = encodeState(someState(), stateOwner());
+  const auto state = decodeState(text, stateOwner());
   ASSERT_TRUE(state) << state.error().toString();
-  EXPECT_EQ(encodeState(*state, owner()), text);
+  EXPECT_EQ(encodeState(*state, stateOwner()), text);
   EXPECT_EQ(state->kernelLog->seq, 5182u);
   EXPECT_EQ(state->kernelLog->until, kStateNow - 1s);
   EXPECT_EQ(state->standing.conditions.at(0).lastTransition, kStateNow - 5min);
   EXPECT_EQ(state->standing.findings.at(0).finding.count, 3u);
   EXPECT_EQ(state->standing.findings.at(0).onNode, "uid-1");
-  EXPECT_FALSE(decodeState(encodeState({}, owner()), owner())->kernelLog);
+  EXPECT_FALSE(decodeState(encodeState({}, stateOwner()), stateOwner())->kernelLog);
 }
 
 TEST(StateFileTest, TimesOfTheLogAreSinceTheBootWhateverTheClockSays) {
-  StateOwner later = owner();
+  StateOwner later = stateOwner();
   later.machine.booted += 3h;  // somebody has set the clock
-  EXPECT_EQ(decodeState(encodeState(someState(), owner()), later)->kernelLog->until, kStateNow + 3h - 1s);
+  EXPECT_EQ(decodeState(encodeState(someState(), stateOwner()), later)->kernelLog->until,
+            kStateNow + 3h - 1s);
 }
 
 TEST(StateFileTest, SaysWhyItIsNotUsed) {
@@ -58,24 +59,24 @@ TEST(StateFileTest, SaysWhyItIsNotUsed) {
     const auto state = decodeState(text, whose);
     return state ? "" : state.error().toString();
   };
-  const std::string text = encodeState(someState(), owner());
-  EXPECT_THAT(refusal(text, owner("boot-2")),
+  const std::string text = encodeState(someState(), stateOwner());
+  EXPECT_THAT(refusal(text, stateOwner("boot-2")),
               HasSubstr("it is of boot boot-1; the machine has started anew"));
-  EXPECT_THAT(refusal(text, owner("boot-1", "b")), HasSubstr("it is of node \"a\", not of b"));
-  EXPECT_THAT(refusal(text.substr(0, 40), owner()), HasSubstr("invalid JSON"));
-  EXPECT_THAT(refusal(R"({"version": 2})", owner()), HasSubstr("this release reads 1, found 2"));
+  EXPECT_THAT(refusal(text, stateOwner("boot-1", "b")), HasSubstr("it is of node \"a\", not of b"));
+  EXPECT_THAT(refusal(text.substr(0, 40), stateOwner()), HasSubstr("invalid JSON"));
+  EXPECT_THAT(refusal(R"({"version": 2})", stateOwner()), HasSubstr("this release reads 1, found 2"));
   EXPECT_THAT(
-      refusal(R"({"version": 1, "node": "a", "bootID": "boot-1", "kernelLog": {"seq": "x"}})", owner()),
+      refusal(R"({"version": 1, "node": "a", "bootID": "boot-1", "kernelLog": {"seq": "x"}})", stateOwner()),
       HasSubstr("kernelLog.seq: expected an integer"));
 }
 
 TEST(StateFileTest, WithoutAFileThatCanBeUsedNothingIsTakenOver) {
-  FakeFileSystem files({{"/s/good", encodeState(someState(), owner())}, {"/s/bad", "{"}});
-  EXPECT_TRUE(loadState(files, "/s/good", owner()));
+  FakeFileSystem files({{"/s/good", encodeState(someState(), stateOwner())}, {"/s/bad", "{"}});
+  EXPECT_TRUE(loadState(files, "/s/good", stateOwner()));
   for (const std::string path : {"", "/s/none", "/s/bad"}) {
-    EXPECT_FALSE(loadState(files, path, owner())) << path;
+    EXPECT_FALSE(loadState(files, path, stateOwner())) << path;
   }
-  EXPECT_FALSE(loadState(files, "/s/good", owner("boot-2")));
+  EXPECT_FALSE(loadState(files, "/s/good", stateOwner("boot-2")));
 }
 
 TEST(StateFileTest, IsWrittenAsideAndTheLastWordCounts) {
@@ -109,7 +110,7 @@ class StateKeeperTest : public ::testing::Test {
   std::optional<LogMark> mark;
   TimePoint wake = kNever;
   NodeState state{{{"s", "GPUFault", "NoGPUFault", "fine"}}, {}, {"boot-1", kStateNow - 1h}, kStateNow};
-  StateKeeper keeper{[this](const std::string&) { ++writes; }, owner()};
+  StateKeeper keeper{[this](const std::string&) { ++writes; }, stateOwner()};
 };
 
 TEST_F(StateKeeperTest, NewsAreWrittenAtOnceButNotTwiceInASecond) {

@@ -81,7 +81,7 @@ TEST_F(ClearTest, RefusesWhatNoAgentWouldClear) {
 TEST_F(ClearTest, SaysWhichNodeIsNotThere) {
   api.answer(fail(Code::kNotFound, "nodes \"a\" not found"));
   EXPECT_EQ(clearNode(api, "a", {.reason = "checked"}, kClearNow).error().toString(),
-            "clearing node a: nodes \"a\" not found");
+            "clearing node a: reading Node a: nodes \"a\" not found");
 }
 
 }  // namespace

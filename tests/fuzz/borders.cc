@@ -165,7 +165,7 @@ void agentState(std::string_view input) {
   if (const auto request = fault::decodeClearRequest(input)) {
     require(fault::decodeClearRequest(fault::encodeClearRequest(*request)) == *request, "a request survives");
   }
-  const agent::StateOwner nobody;
+  const agent::StateOwner nobody{};
   if (const auto state = agent::decodeState(std::string(input), nobody)) {
     const std::string text = agent::encodeState(*state, nobody);
     const auto again = agent::decodeState(text, nobody);
