@@ -21,13 +21,17 @@ std::vector<ReasonSpec> allReasons(const std::vector<std::unique_ptr<Monitor>>& 
   return all;
 }
 
-// What each of them may say, for the vocabularies.
-std::vector<Speaker> speakers(const std::vector<std::unique_ptr<Monitor>>& monitors) {
-  std::vector<Speaker> all;
-  for (const auto& monitor : monitors) {
-    all.push_back(speakerOf(monitor->conditions(), monitor->reasons(), monitor->names()));
+// The names of all rules are only put together for those who ask for them.
+Vocabulary vocabulary(const std::vector<std::string>& names,
+                      const std::vector<std::unique_ptr<Monitor>>& monitors) {
+  if (names.empty()) {
+    return {};
   }
-  return all;
+  std::vector<Speaker> speakers;
+  for (const auto& monitor : monitors) {
+    speakers.push_back(speakerOf(monitor->conditions(), monitor->reasons(), monitor->names()));
+  }
+  return {names, speakers};
 }
 
 }  // namespace
@@ -35,7 +39,7 @@ std::vector<Speaker> speakers(const std::vector<std::unique_ptr<Monitor>>& monit
 Agent::Agent(AgentParts parts, TimePoint now)
     : monitors_(std::move(parts.monitors)),
       state_(allConditions(monitors_), allReasons(monitors_), parts.machine, now,
-             Vocabulary(parts.alsoConditions, speakers(monitors_))),
+             vocabulary(parts.alsoConditions, monitors_)),
       metrics_(*parts.metrics),
       board_(*parts.board),
       keeper_(std::move(parts.keeper)),

@@ -113,6 +113,17 @@ TEST_F(VocabularyTest, BlindnessIsUnknownWhereItConcernsTheType) {
   EXPECT_EQ(says("AcceleratedHardwareReady"), "True AcceleratedHardwareIsReady");
 }
 
+TEST_F(VocabularyTest, NothingIsHealthyWhenBlindnessMayHaveMadeRoomForOtherFindings) {
+  report(degraded("FileUnreadable", "/var/log/messages", "gone", kNoon));
+  Problem ntp = problem("ntp", "NTPProblem", fault::RepairAction::kNone);
+  for (std::size_t i = 1; i < fault::kMaxFindings; ++i) {
+    EXPECT_EQ(says("KernelReady"), "True KernelIsReady");
+    ntp.device = std::to_string(i);
+    report(ntp);
+  }
+  EXPECT_EQ(says("KernelReady"), "Unknown FileUnreadable");
+}
+
 TEST_F(VocabularyTest, AFaultWithoutAWordIsTheirsOnlyIfItAsksForARepair) {
   report(problem("probe/x#Suspect", "GPUFault", fault::RepairAction::kNone));
   EXPECT_EQ(says("AcceleratedHardwareReady"), "Unknown Reason") << "EKS repairs what is False";

@@ -34,9 +34,9 @@ void readNeuronCounters(const Cursor& at, Context& context) {
   }
 }
 
-// What the context does not tell, nobody can read.
+// What the context does not tell, nobody can read. It outlives the witness.
 fault::Witness witnessOf(const Context& context) {
-  return [counters = context.neuronCounters](const fault::Sighting& sighting) {
+  return [&counters = context.neuronCounters](const fault::Sighting& sighting) {
     return agent::probes::neuronTestimony(
         [&](const std::string& device, const std::string& counter) {
           const auto at = counters.find({device, counter});
@@ -47,10 +47,10 @@ fault::Witness witnessOf(const Context& context) {
 }
 
 Result<Context> readContext(const std::string& path, const FileSystem& files) {
-  Context context;
   if (path.empty()) {
-    return context;
+    return Context();
   }
+  Context context;
   MAINSTAY_ASSIGN(const std::string text, files.read(path, kMaxContext));
   MAINSTAY_ASSIGN(const Json document, parseJson(text, path));
   DecodeErrors errors(path);

@@ -133,9 +133,9 @@ class NeuronProbe final : public Probe {
       reports.push_back(newest_);
     }
     for (const NeuronReport& report : reports) {
-      for (const auto& [device, counters] : report) {
-        checkCounters(settings_.program + ", Neuron device " + device, device, now, found,
-                      [&](const char* counter) {
+      for (const auto& of : report) {
+        checkCounters(settings_.program + ", Neuron device " + of.first, of.first, now, found,
+                      [&counters = of.second](const char* counter) {
                         const auto at = counters.find(counter);
                         return at == counters.end() ? std::nullopt : std::optional(at->second);
                       });
