@@ -66,6 +66,9 @@ TEST(FuzzCorpusTest, NvmlAnswer) {
 TEST(FuzzCorpusTest, MountLine) {
   replay("mountLine", mountLine);
 }
+TEST(FuzzCorpusTest, AtaAnswer) {
+  replay("ataAnswer", ataAnswer);
+}
 TEST(FuzzCorpusTest, RulePack) {
   replay("rulePack", rulePack);
 }

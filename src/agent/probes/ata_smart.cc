@@ -22,7 +22,7 @@ constexpr int kFixedFormat = 0x70;
 constexpr int kDescriptorFormat = 0x72;
 constexpr std::size_t kFirstDescriptor = 8;
 constexpr std::uint8_t kAtaRegisters = 0x09;  // type of a descriptor
-constexpr int kRecoveredError = 0x01;  // sense keys; 0 is none
+constexpr int kRecoveredError = 0x01;         // sense keys; 0 is none
 constexpr int kIllegalRequest = 0x05;
 constexpr int kAbortedCommand = 0x0b;
 

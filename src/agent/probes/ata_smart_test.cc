@@ -22,8 +22,8 @@ TEST(AtaSmartTest, CommandsAreThoseOfTheStandard) {
 
 TEST(AtaSmartTest, TheVerdictStandsInTheRegistersOfEitherFormatOfSense) {
   const auto descriptor = [](int mid, int high) {  // behind another one, of 4 bytes
-    return bytes({0x72, 1, 0, 0x1d, 0, 0, 0, 18, 0x02, 2, 0, 0, 0x09, 0x0c, 0, 0, 0, 0, 0, 0, 0, mid, 0, high, 0,
-                  0x50});
+    return bytes({0x72, 1, 0, 0x1d, 0, 0, 0, 18, 0x02, 2, 0,    0, 0x09,
+                  0x0c, 0, 0, 0,    0, 0, 0, 0,  mid,  0, high, 0, 0x50});
   };
   const auto fixed = [](int mid, int high) {
     return bytes({0xf0, 0, 1, 0, 0x50, 0, 0, 10, 0, 0, mid, high, 0, 0x1d, 0, 0, 0, 0});
