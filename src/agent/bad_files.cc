@@ -52,7 +52,7 @@ TimePoint BadFilesMonitor::step(TimePoint now, NodeState& state) {
 std::vector<SourceStatus> BadFilesMonitor::sources() const {
   std::vector<SourceStatus> all;
   for (const BadFile& file : files_) {
-    all.push_back({file.path, inOneLine(file.why), std::nullopt, Duration{}, false});
+    all.push_back({.name = file.path, .trouble = inOneLine(file.why), .lastNews = {}, .needed = false});
   }
   return all;
 }

@@ -14,10 +14,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const TimePoint kEvening = *parseTime("2026-11-29T20:00:00Z");
-const BadFile kNtp{"/config/ntp.json", "/config/ntp.json:3:9: rules[0].path: there is no file \"/x\"\nmore",
-                   "none of its checks runs"};
-const BadFile kGpu{"/config/gpu.json", "/config/gpu.json:1:5: rules[0].pattern: missing )",
-                   "none of its rules runs"};
+const BadFile kBadNtpFile{"/config/ntp.json",
+                          "/config/ntp.json:3:9: rules[0].path: there is no file \"/x\"\nmore",
+                          "none of its checks runs"};
+const BadFile kBadGpuFile{"/config/gpu.json", "/config/gpu.json:1:5: rules[0].pattern: missing )",
+                          "none of its rules runs"};
 
 // An agent with nothing but files that it cannot use, on an API server in memory.
 class BadFilesTest : public ::testing::Test {
@@ -56,7 +57,7 @@ class BadFilesTest : public ::testing::Test {
 };
 
 TEST_F(BadFilesTest, EachIsAFindingThatSaysWhatRunsInsteadAndWhatToDo) {
-  start({kNtp});
+  start({kBadNtpFile});
   EXPECT_EQ(ofCondition("status"), "True");
   EXPECT_EQ(ofCondition("reason"), "BadRuleFile");
   EXPECT_THAT(ofCondition("message"),
@@ -67,7 +68,7 @@ TEST_F(BadFilesTest, EachIsAFindingThatSaysWhatRunsInsteadAndWhatToDo) {
 }
 
 TEST_F(BadFilesTest, TheAgentIsReadyForTheOthersAndSaysWhatIsMissing) {
-  start({kGpu});
+  start({kBadGpuFile});
   EXPECT_EQ(board.answer("/readyz", driver.now()).status, 200);
   for (const char* path : {"/readyz", "/healthz?verbose"}) {
     EXPECT_THAT(board.answer(path, driver.now()).body,
@@ -77,11 +78,11 @@ TEST_F(BadFilesTest, TheAgentIsReadyForTheOthersAndSaysWhatIsMissing) {
 }
 
 TEST_F(BadFilesTest, AFileThatHasBeenMendedIsOverAtTheNextStart) {
-  start({kNtp, kGpu});
+  start({kBadNtpFile, kBadGpuFile});
   EXPECT_THAT(devices(), ::testing::UnorderedElementsAre("ntp.json", "gpu.json"));
   const std::string since = ofCondition("lastTransitionTime");
   driver.runUntil(kEvening + 1h);
-  start({kNtp});
+  start({kBadNtpFile});
   EXPECT_EQ(devices(), std::vector<std::string>{"ntp.json"});
   EXPECT_THAT(ofCondition("message"), HasSubstr("ntp.json:3:9")) << "not in the words of what is mended";
   EXPECT_EQ(ofCondition("lastTransitionTime"), since);
@@ -91,7 +92,7 @@ TEST_F(BadFilesTest, AFileThatHasBeenMendedIsOverAtTheNextStart) {
 }
 
 TEST_F(BadFilesTest, TwoOfOneNameAreToldByTheirPaths) {
-  start({kGpu, {"/other/gpu.json", "/other/gpu.json: no", ""}, kNtp});
+  start({kBadGpuFile, {"/other/gpu.json", "/other/gpu.json: no", ""}, kBadNtpFile});
   EXPECT_THAT(devices(), ::testing::UnorderedElementsAre("/config/gpu.json", "/other/gpu.json", "ntp.json"));
 }
 

@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, std::string>> expectedConditions(const std::s
   return all;
 }
 
-std::vector<std::pair<std::string, std::string>> trueConditions(
+std::vector<std::pair<std::string, std::string>> raisedConditions(
     const std::vector<api::Condition>& conditions) {
   std::vector<std::pair<std::string, std::string>> all;
   for (const api::Condition& condition : conditions) {
@@ -144,7 +144,7 @@ TEST_F(EngineCase, B03WhatWasSaidWhileTheEngineWasAwayDoesNotOutlastIt) {
       look(now);
     }
   }
-  EXPECT_EQ(trueConditions(state->conditions()), expectedConditions("B03"));
+  EXPECT_EQ(raisedConditions(state->conditions()), expectedConditions("B03"));
   std::vector<std::string> warnings;
   for (const NodeEvent& event : state->takeEvents()) {
     if (event.warning) {
@@ -170,7 +170,7 @@ TEST(FieldCasesTest, B08ReasonsThatTakeTurnsAreOneConditionSinceTheFirst) {
     problem.joins = true;
     state.report(problem);
   }
-  EXPECT_EQ(trueConditions(state.conditions()), expectedConditions("B08"));
+  EXPECT_EQ(raisedConditions(state.conditions()), expectedConditions("B08"));
   EXPECT_EQ(state.conditions().front().lastTransition, kCaseBegin);
   EXPECT_EQ(state.takeEvents().size(), 1u);
 }

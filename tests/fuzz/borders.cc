@@ -7,6 +7,7 @@
 
 #include "agent/monitors/plugin/check_run.h"
 #include "agent/monitors/plugin/check_schedule.h"
+#include "agent/probes/ata_smart.h"
 #include "agent/probes/nvml_survey.h"
 #include "agent/probes/storage.h"
 #include "agent/sources/journal_reader.h"
@@ -295,6 +296,18 @@ void nvmlAnswer(std::string_view input) {
     for (const std::string& text : {gpu.address, gpu.name, gpu.uuid, gpu.serial}) {
       require(text.size() <= 128 && fault::sanitizeUtf8(text) == text, "names are short and valid UTF-8");
     }
+  }
+}
+
+// The sense of one command and the sector of another, both from the same bytes.
+void ataAnswer(std::string_view input) {
+  using namespace agent::probes;
+  require(!(refusesSmart(input) && hasDone(input)), "what is refused is not done");
+  require(saysItFails(input.substr(0, 8)) == std::nullopt, "a head without registers says nothing");
+  std::string sector(input.substr(0, kSmartSector));
+  sector.resize(kSmartSector);
+  for (const auto& [attribute, count] : badSectors(sector)) {
+    require(count <= 0xffffffff, "a count is one of sectors");
   }
 }
 

@@ -18,6 +18,7 @@ void awsProfiles(std::string_view input);
 void metricsText(std::string_view input);
 void nvmlAnswer(std::string_view input);
 void mountLine(std::string_view input);
+void ataAnswer(std::string_view input);
 void pluginConfig(std::string_view input);
 void pluginOutput(std::string_view input);
 void statsText(std::string_view input);

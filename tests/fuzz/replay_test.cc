@@ -69,6 +69,9 @@ TEST(FuzzCorpusTest, NvmlAnswer) {
 TEST(FuzzCorpusTest, MountLine) {
   replay("mountLine", mountLine);
 }
+TEST(FuzzCorpusTest, AtaAnswer) {
+  replay("ataAnswer", ataAnswer);
+}
 TEST(FuzzCorpusTest, RulePack) {
   replay("rulePack", rulePack);
 }

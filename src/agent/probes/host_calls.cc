@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <linux/nvme_ioctl.h>
+#include <scsi/sg.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
 
+#include <array>
 #include <utility>
 
 #include "agent/probes/nvml_child.h"
@@ -45,6 +47,53 @@ Result<std::string> readNvmeHealth(const std::string& device) {
   return page;
 }
 
+constexpr std::size_t kMaxSense = 64;
+constexpr unsigned kSmartTimeout = 5000;  // milliseconds
+
+// The sense that comes back; `data` is filled.
+Result<std::string> passThrough(const Descriptor& drive, const std::string& device, ScsiCommand command,
+                                std::string& data) {
+  std::array<unsigned char, kMaxSense> sense{};
+  sg_io_hdr_t call{};
+  call.interface_id = 'S';
+  call.dxfer_direction = data.empty() ? SG_DXFER_NONE : SG_DXFER_FROM_DEV;
+  call.cmd_len = static_cast<unsigned char>(command.size());
+  call.cmdp = command.data();
+  call.mx_sb_len = static_cast<unsigned char>(sense.size());
+  call.sbp = sense.data();
+  call.dxfer_len = static_cast<unsigned>(data.size());
+  call.dxferp = data.data();
+  call.timeout = kSmartTimeout;
+  if (::ioctl(drive.get(), SG_IO, &call) < 0) {
+    return fail(systemError("asking " + device + " for its SMART data"));
+  }
+  if (call.host_status != 0) {
+    return fail(Code::kUnavailable, "asking " + device + " for its SMART data: the adapter answers " +
+                                        std::to_string(call.host_status));
+  }
+  const std::string said(reinterpret_cast<const char*>(sense.data()), call.sb_len_wr);
+  if (refusesSmart(said)) {
+    return fail(Code::kFailedPrecondition, device + " has no SMART data");
+  }
+  if (!hasDone(said)) {
+    return fail(Code::kUnavailable, "asking " + device + " for its SMART data: the drive reports an error");
+  }
+  return said;
+}
+
+Result<AtaSmart> readAtaSmart(const std::string& device) {
+  const Descriptor drive(::open(device.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!drive) {
+    return fail(systemError("opening " + device));
+  }
+  std::string none;
+  AtaSmart smart;
+  MAINSTAY_ASSIGN(smart.sense, passThrough(drive, device, smartReturnStatus(), none));
+  smart.data.assign(kSmartSector, '\0');
+  MAINSTAY_TRY(passThrough(drive, device, smartReadData(), smart.data));
+  return smart;
+}
+
 Result<FilesystemUse> readFilesystemUse(const std::string& mountPoint) {
   struct statvfs use {};
   if (::statvfs(mountPoint.c_str(), &use) != 0) {
@@ -64,7 +113,11 @@ Result<ClockState> readClock() {
 }  // namespace
 
 HostCalls realHostCalls(NvmlProgram nvml) {
-  return {readNvmeHealth, readFilesystemUse, readClock, [nvml = std::move(nvml)] { return askChild(nvml); },
+  return {readNvmeHealth,
+          readAtaSmart,
+          readFilesystemUse,
+          readClock,
+          [nvml = std::move(nvml)] { return askChild(nvml); },
           startStream};
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/probes/ata_smart.h"
 #include "base/result.h"
 
 namespace mainstay::agent::probes {
@@ -37,6 +38,8 @@ using ReadStream = std::function<StreamPiece(Duration patience)>;
 struct HostCalls {
   // The SMART / health log page of an NVMe controller, 512 bytes. `device` is its node: "/dev/nvme0".
   std::function<Result<std::string>(const std::string& device)> nvmeHealth;
+  // SMART of an ATA drive: "/dev/sda". kFailedPrecondition: the drive keeps none.
+  std::function<Result<AtaSmart>(const std::string& device)> ataSmart;
   std::function<Result<FilesystemUse>(const std::string& mountPoint)> filesystemUse;
   std::function<Result<ClockState>()> clock;
   // Made once for each probe that asks: it remembers a child that hangs.

@@ -20,6 +20,8 @@ constexpr char kDriveFailing[] = "NvmeCriticalWarning";
 constexpr char kDriveHot[] = "NvmeTooHot";
 constexpr char kDriveWorn[] = "NvmeWornOut";
 constexpr char kMediaErrors[] = "NvmeMediaErrors";
+constexpr char kAtaFailing[] = "AtaDriveFailing";
+constexpr char kAtaBadSectors[] = "AtaBadSectors";
 constexpr char kReadOnly[] = "FilesystemBecameReadOnly";
 constexpr char kFull[] = "FilesystemFull";
 constexpr char kInodesFull[] = "FilesystemInodesFull";
@@ -82,6 +84,28 @@ constexpr std::array kStorageChecks = {
           "a drive could not give back what it stored",
           kNvmeSpec,
           "2026-11"},
+    Check{kAtaFailing,
+          Severity::kFatal,
+          "StorageFault",
+          "storage",
+          RepairAction::kReplace,
+          ClearOn::kEvidence,
+          {0, 0s},
+          {2, 0s, 1min},
+          "a drive says that it fails: a threshold of its maker is exceeded",
+          "ATA ACS, SMART RETURN STATUS",
+          "2026-11"},
+    Check{kAtaBadSectors,
+          Severity::kWarning,
+          "StorageFault",
+          "storage",
+          RepairAction::kNone,
+          ClearOn::kEvidence,
+          {0, 0s},
+          {1, 0s, 1h},
+          "a drive has more sectors that were reallocated, wait for it or cannot be read",
+          "SMART attributes 5, 197, 198; smartd",
+          "2026-11"},
     Check{kReadOnly,
           Severity::kFatal,
           "ReadonlyFilesystem",
@@ -129,6 +153,9 @@ constexpr std::array kStorageChecks = {
 };
 
 constexpr char kDrives[] = "/sys/class/nvme";
+constexpr char kBlock[] = "/sys/block";
+constexpr std::size_t kMaxAtaDrives = 64;
+constexpr Duration kAskSmart = 10min;  // a drive interrupts its work for the answer
 constexpr std::size_t kMaxFilesystems = 64;
 constexpr unsigned kTemperature = 1u << 1;
 constexpr std::array kWritable = {"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"};
@@ -165,6 +192,9 @@ class StorageProbe final : public Probe {
     for (const std::string& drive : view.list(kDrives)) {
       checkDrive(drive, now, view, found);
     }
+    for (const std::string& drive : ataDrives(view)) {
+      checkAtaDrive(drive, now, view, found);
+    }
     std::set<std::string> measured;
     for (const Mount& mount : mounts(view)) {
       checkWritable(mount, found);
@@ -177,15 +207,66 @@ class StorageProbe final : public Probe {
   }
 
  private:
+  bool wantsAny(std::span<const char* const> reasons) const {
+    return std::ranges::any_of(reasons, [&](const char* reason) { return settings_.isOn(reason); });
+  }
+
+  // Drives whose commands the kernel translates: their vendor is "ATA".
+  std::vector<std::string> ataDrives(HostView& view) const {
+    std::vector<std::string> drives;
+    if (wantsAny(std::array{kAtaFailing, kAtaBadSectors})) {
+      for (const std::string& name : view.list(kBlock)) {
+        const bool ata = name.starts_with("sd") &&
+                         view.textIfAny(std::string(kBlock) + "/" + name + "/device/vendor") == "ATA";
+        if (ata && drives.size() < kMaxAtaDrives) {
+          drives.push_back(name);
+        }
+      }
+    }
+    return drives;
+  }
+
+  void checkAtaDrive(const std::string& drive, TimePoint now, HostView& view, Look& found) {
+    const Result<AtaSmart>& smart = smartOf(drive, now);
+    if (!smart) {
+      if (smart.error().code() != Code::kFailedPrecondition) {
+        view.miss(smart.error().toString());
+      }
+      return;
+    }
+    const auto fails = saysItFails(smart->sense);
+    if (!fails) {
+      view.miss(drive + ": its answer does not say whether it fails");
+    } else if (*fails) {
+      found.see(kAtaFailing, drive, drive + ": the drive says that it fails (SMART status)");
+    }
+    const Limit& limit = settings_.limit(kAtaBadSectors);
+    for (const auto& [attribute, count] : badSectors(smart->data)) {
+      const auto known = std::ranges::find(kSectorCounts, attribute, &SectorCount::attribute);
+      const auto growth = counters_.watch(drive + "/" + known->name, count, limit, now);
+      if (growth.over) {
+        found.see(kAtaBadSectors, drive + "/" + std::to_string(attribute),
+                  drive + ": " + riseText(known->name, growth, count, limit), growth.by > 0);
+      }
+    }
+  }
+
+  // Its last answer, until it is time to ask again.
+  const Result<AtaSmart>& smartOf(const std::string& drive, TimePoint now) {
+    auto at = smart_.find(drive);
+    if (at == smart_.end() || now - at->second.at >= kAskSmart) {
+      at = smart_.insert_or_assign(drive, Asked{now, calls_.ataSmart(files_.locate("/dev/" + drive))}).first;
+    }
+    return at->second.answer;
+  }
+
   void checkDrive(const std::string& drive, TimePoint now, HostView& view, Look& found) {
     const std::string state = view.text(std::string(kDrives) + "/" + drive + "/state").value_or("");
     if (state == "dead") {
       found.see(kDriveDead, drive, drive + ": the kernel gave the drive up (state dead)");
       return;  // it does not answer
     }
-    const bool wanted = std::ranges::any_of(std::array{kDriveFailing, kDriveHot, kDriveWorn, kMediaErrors},
-                                            [&](const char* reason) { return settings_.isOn(reason); });
-    if (state != "live" || !wanted) {
+    if (state != "live" || !wantsAny(std::array{kDriveFailing, kDriveHot, kDriveWorn, kMediaErrors})) {
       return;
     }
     const auto page = calls_.nvmeHealth(files_.locate("/dev/" + drive));
@@ -334,8 +415,14 @@ class StorageProbe final : public Probe {
   const HostFiles files_;
   const HostCalls calls_;
   const ProbeSettings settings_;
+  struct Asked {
+    TimePoint at{};
+    Result<AtaSmart> answer;
+  };
+
   Counters counters_;
   std::map<std::string, Use> marks_;
+  std::map<std::string, Asked> smart_;  // by drive
 };
 
 }  // namespace
@@ -368,8 +455,10 @@ const ProbeKind& storageProbe() {
   static const ProbeKind kind{
       "storage",
       "Storage",
-      "/sys/class/nvme/*/state and the drives' health logs, /proc/1/mountinfo, statvfs",
-      "`CAP_SYS_ADMIN` and the device nodes `/dev/nvme*` for the health logs; `CAP_SYS_PTRACE` for "
+      "/sys/class/nvme/*/state and the drives' health logs, SMART of ATA drives (/sys/block, every 10 min), "
+      "/proc/1/mountinfo, statvfs",
+      "`CAP_SYS_ADMIN` and the device nodes `/dev/nvme*` for the health logs, `CAP_SYS_RAWIO` and `/dev/sd*` "
+      "for SMART; `CAP_SYS_PTRACE` for "
       "the host's mounts (else those that are mounted below --host-root)",
       1min,
       30s,

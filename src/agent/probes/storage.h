@@ -1,4 +1,4 @@
-// Storage: what NVMe drives say of their health, filesystems that became read-only or fill up.
+// Storage: what NVMe and ATA drives say of their health, filesystems that became read-only or fill up.
 #pragma once
 
 #include <optional>

@@ -32,6 +32,10 @@ class StorageProbeTest : public ::testing::Test {
       asked.push_back(device);
       return page;
     };
+    calls.ataSmart = [this](const std::string& device) {
+      asked.push_back(device);
+      return smart;
+    };
     calls.filesystemUse = [this](const std::string&) { return use; };
     return calls;
   }
@@ -44,6 +48,7 @@ class StorageProbeTest : public ::testing::Test {
   }
 
   Result<std::string> page = healthPage(0, 0, 0);
+  Result<AtaSmart> smart = AtaSmart{};
   Result<FilesystemUse> use = FilesystemUse{100, 60, 100, 60};
   std::vector<std::string> asked;
   ProbeBench bench{storageProbe(), calls()};
@@ -83,6 +88,44 @@ TEST_F(StorageProbeTest, ADriveThatRefusesAndOneThatKeepsNoLog) {
   page = std::string("short");
   bench.look();
   EXPECT_THAT(bench.last().blind, HasSubstr("a health log of 5 bytes"));
+}
+
+AtaSmart ataAnswer(bool fails, unsigned char pending) {
+  AtaSmart smart{std::string("\x70\0\x01\0\0\0\0\x0a\0\0\x4f\xc2\0\x1d", 14),
+                 std::string(kSmartSector, '\0')};
+  if (fails) {
+    smart.sense.replace(10, 2, "\xf4\x2c");
+  }
+  smart.data[2] = static_cast<char>(197);
+  smart.data[7] = static_cast<char>(pending);
+  return smart;
+}
+
+TEST_F(StorageProbeTest, WhatAnAtaDriveSaysOfItself) {
+  bench.put("/sys/block/sda/device/vendor", "ATA     \n").put("/sys/block/sdb/device/vendor", "Google  \n");
+  smart = ataAnswer(false, 3);
+  EXPECT_THAT(bench.look(), IsEmpty());
+  smart = ataAnswer(true, 5);
+  EXPECT_THAT(bench.look(), IsEmpty()) << "a drive is not asked at every look";
+  EXPECT_THAT(bench.look(10min), ElementsAre("AtaDriveFailing sda", "AtaBadSectors sda/197"));
+  EXPECT_THAT(bench.message("AtaBadSectors"), HasSubstr("sectors waiting to be reallocated rose by 2 to 5"));
+  EXPECT_THAT(bench.look(), ElementsAre("AtaDriveFailing sda")) << "what it said holds meanwhile";
+  EXPECT_THAT(asked, ElementsAre("/dev/sda", "/dev/sda"));
+}
+
+TEST_F(StorageProbeTest, AnAtaDriveThatRefusesOneThatHasNoSmartAndOneThatSaysNothing) {
+  bench.put("/sys/block/sda/device/vendor", "ATA");
+  smart = fail(Code::kPermissionDenied, "opening /dev/sda: Permission denied");
+  EXPECT_THAT(bench.look(), IsEmpty());
+  EXPECT_THAT(bench.last().blind, HasSubstr("opening /dev/sda"));
+  bench.look();
+  EXPECT_THAT(bench.last().blind, HasSubstr("opening /dev/sda")) << "as long as it was not asked again";
+  smart = fail(Code::kFailedPrecondition, "no SMART");
+  bench.look(10min);
+  EXPECT_EQ(bench.last().blind, "");
+  smart = AtaSmart{};
+  bench.look(10min);
+  EXPECT_THAT(bench.last().blind, HasSubstr("does not say whether it fails"));
 }
 
 TEST_F(StorageProbeTest, AFilesystemThatBecameReadOnlyIsToldFromOneThatIsMountedSo) {
