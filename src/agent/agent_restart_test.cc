@@ -378,7 +378,7 @@ TEST_F(AgentRestartTest, ANodeWithoutAFaultIsNotLookedAt) {
 
 // --- Cases of the field: tests/fieldcases ---
 
-std::string caseFile(const std::string& name) {
+std::string caseText(const std::string& name) {
   return RealFileSystem().read(MAINSTAY_SOURCE_DIR "/tests/fieldcases/" + name, 1 << 20).value();
 }
 
@@ -400,9 +400,9 @@ class FieldCaseTest : public AgentRestartTest {
 
 // B13: a restart reads lines again that an earlier run has told of, and that a repair has answered since.
 TEST_F(FieldCaseTest, B13ARestartDoesNotRaiseAgainWhatWasHandled) {
-  const Json expected = *parseJson(caseFile("B13.expect.json"));
+  const Json expected = *parseJson(caseText("B13.expect.json"));
   const auto last = find(expected, "context", "saved_state", "last_seq")->to_number<std::uint64_t>();
-  const std::string text = caseFile("B13.kmsg");
+  const std::string text = caseText("B13.kmsg");
   LogMark mark;
   for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
     end = std::min(text.find('\n', at), text.size());
@@ -424,8 +424,8 @@ TEST_F(FieldCaseTest, B13ARestartDoesNotRaiseAgainWhatWasHandled) {
 // B14: what was between the last record that was read and the oldest that is left is lost, and told once; the fault that the
 // buffer still holds is found, though it is older than an agent looks back.
 TEST_F(FieldCaseTest, B14TheKernelsBufferIsReadThoughTheCursorIsTooOld) {
-  const Json scenario = *parseJson(caseFile("B14.json"));
-  const Json expected = *parseJson(caseFile("B14.expect.json"));
+  const Json scenario = *parseJson(caseText("B14.json"));
+  const Json expected = *parseJson(caseText("B14.expect.json"));
   const auto at = [](const std::string& time) { return *parseTime("2026-11-29T" + time + "Z"); };
   const Json& record = find(scenario, "kernel_buffer")->get_array().at(0);
   booted = at("00:00:00");

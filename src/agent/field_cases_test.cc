@@ -46,11 +46,36 @@ std::vector<std::pair<std::string, std::string>> raisedConditions(
 
 const TimePoint kCaseBegin = *parseTime("2025-01-02T09:00:00Z");
 
-// Neither may the agent open the log nor write the node's status: it says so where it can, and claims nothing.
-TEST(FieldCasesTest, B02AnAgentWithoutRightsIsNotReadyAndCallsNothingHealthy) {
-  VirtualDriver driver(kCaseBegin, 1);
+// An agent that reads the kernel log, which may be refused to it.
+class BlindAgentCase : public ::testing::Test {
+ protected:
+  void start() {
+    AgentParts parts;
+    std::vector<std::unique_ptr<RecordMonitor>> readers;
+    readers.push_back(std::make_unique<PackMonitor>(*fault::shippedPacks(), kCaseBegin, logOutcome));
+    const auto makeSource = [&](Signal&) {
+      return std::make_unique<KmsgReader>(log.opener(), [] { return Duration(1h); });
+    };
+    parts.monitors.push_back(
+        std::make_unique<LogFeed>(kernelLogName(), makeSource, std::move(readers), metrics));
+    parts.api = &api;
+    parts.publisher.nodeName = "a";
+    parts.metrics = &metrics;
+    parts.board = &board;
+    driver.start(std::make_shared<Agent>(std::move(parts), driver.now()));
+    driver.runUntil(kCaseBegin + 10min);
+  }
+  std::string told() const { return board.answer("/conditions", driver.now()).body; }
+
+  VirtualDriver driver{kCaseBegin, 1};
   testing::FakeKernelLog log;
-  testing::FakeNodeApi api("a");
+  testing::FakeNodeApi api{"a"};
+  Metrics metrics;
+  StatusBoard board;
+};
+
+// Neither may the agent open the log nor write the node's status: it says so where it can, and claims nothing.
+TEST_F(BlindAgentCase, B02AnAgentWithoutRightsIsNotReadyAndCallsNothingHealthy) {
   const Json story = caseFile("B02.json");
   for (const Json& step : find(story, "steps")->get_array()) {
     const Error refusal(Code::kPermissionDenied, findString(step, "result"));
@@ -60,32 +85,28 @@ TEST(FieldCasesTest, B02AnAgentWithoutRightsIsNotReadyAndCallsNothingHealthy) {
       api.failNext("PATCH", refusal, 1000);
     }
   }
-  Metrics metrics;
-  StatusBoard board;
-  AgentParts parts;
-  std::vector<std::unique_ptr<RecordMonitor>> readers;
-  readers.push_back(std::make_unique<PackMonitor>(*fault::shippedPacks(), kCaseBegin, logOutcome));
-  const auto makeSource = [&](Signal&) {
-    return std::make_unique<KmsgReader>(log.opener(), [] { return Duration(1h); });
-  };
-  parts.monitors.push_back(
-      std::make_unique<LogFeed>(kernelLogName(), makeSource, std::move(readers), metrics));
-  parts.api = &api;
-  parts.publisher.nodeName = "a";
-  parts.metrics = &metrics;
-  parts.board = &board;
-  driver.start(std::make_shared<Agent>(std::move(parts), driver.now()));
-  driver.runUntil(kCaseBegin + 10min);
-
-  const std::string told = board.answer("/conditions", driver.now()).body;
+  start();
   for (const auto& [type, reason] : expectedConditions("B02")) {
-    EXPECT_THAT(told, HasSubstr("\"type\":\"" + type + "\",\"status\":\"True\""));
-    EXPECT_THAT(told, HasSubstr("\"reason\":\"" + reason + "\""));
+    EXPECT_THAT(told(), HasSubstr("\"type\":\"" + type + "\",\"status\":\"True\""));
+    EXPECT_THAT(told(), HasSubstr("\"reason\":\"" + reason + "\""));
   }
   EXPECT_EQ(board.answer("/readyz", driver.now()).status, 503);
   EXPECT_THAT(metrics.text(),
               HasSubstr("problem_gauge{reason=\"KernelLogUnreadable\",type=\"MonitorDegraded\"} 1"));
   EXPECT_TRUE(api.condition("GPUFault").is_null());
+}
+
+// Also where the node can be written: nobody has looked yet.
+TEST_F(BlindAgentCase, WhatWasNeverReadIsNotCalledHealthyBeforeItIs) {
+  log.refuse(Error(Code::kPermissionDenied, "EPERM"));
+  start();
+  EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "True");
+  EXPECT_TRUE(api.condition("GPUFault").is_null());
+  EXPECT_THAT(told(), ::testing::Not(HasSubstr("GPUFault")));
+  log.refuse(std::nullopt);
+  driver.runUntil(driver.now() + 10min);
+  EXPECT_EQ(findString(api.condition("GPUFault"), "status"), "False");
+  EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "False");
 }
 
 // What the probe for NVIDIA GPUs asks does not answer for a while; the node says that its GPUs are at fault for that,

@@ -4,6 +4,7 @@
 #include "agent/replay.h"
 #include "base/file_system.h"
 #include "base/log.h"
+#include "cli/rules.h"
 #include "fault/shipped_packs.h"
 
 namespace mainstay::cli {
@@ -90,10 +91,6 @@ Result<Replayed> replayFiles(const ExplainOptions& options) {
 
 double seconds(TimePoint time) {
   return static_cast<double>(time.time_since_epoch().count()) / 1e6;
-}
-
-Json foreignJson(const fault::ForeignName& name, const std::string& typeKey, const std::string& code) {
-  return JsonObject{{typeKey, name.type}, {"reason", fault::expandTemplate(name.reason, {{"code", code}})}};
 }
 
 Json findingJson(const ReplayedFinding& finding) {

@@ -85,10 +85,6 @@ std::string reasonOf(const Meaning& meaning) {
   return fault::expandTemplate(meaning.effect->reason, {{"code", meaning.code}});
 }
 
-Json foreignJson(const fault::ForeignName& name, const std::string& typeKey, const std::string& code) {
-  return JsonObject{{typeKey, name.type}, {"reason", fault::expandTemplate(name.reason, {{"code", code}})}};
-}
-
 Json meaningJson(const Meaning& meaning) {
   const Effect& effect = *meaning.effect;
   return JsonObject{{"id", meaning.id},
@@ -253,6 +249,10 @@ Json outcomeJson(const fault::Outcome& outcome) {
 }
 
 }  // namespace
+
+Json foreignJson(const fault::ForeignName& name, const std::string& typeKey, const std::string& code) {
+  return JsonObject{{typeKey, name.type}, {"reason", fault::expandTemplate(name.reason, {{"code", code}})}};
+}
 
 int lintRules(const RulesOptions& options, std::ostream& out, std::ostream& errors) {
   const auto packs = packsOf(options);

@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+#include "fault/finding.h"
+
 namespace mainstay::cli {
 
 struct RulesOptions {
@@ -21,5 +24,8 @@ int showRule(const RulesOptions& options, const std::string& id, std::ostream& o
 // What one line of the kernel means.
 int explainLine(const RulesOptions& options, const std::string& line, std::ostream& out,
                 std::ostream& errors);
+
+// What another system calls a fault: {typeKey: its type, "reason": its reason, with the code in its place}.
+Json foreignJson(const fault::ForeignName& name, const std::string& typeKey, const std::string& code);
 
 }  // namespace mainstay::cli

@@ -41,7 +41,7 @@ Result<Pack> read(const std::string& text, const std::vector<Pack>& base = {}) {
   return parsePack(text, "demo.yaml", base);
 }
 
-std::string errorOf(const std::string& text) {
+std::string packErrorOf(const std::string& text) {
   const auto pack = read(text);
   return pack ? "" : pack.error().toString();
 }
@@ -135,14 +135,15 @@ TEST(Pack, MistakesAreToldWithTheirPlace) {
       {changed("pattern: ^stuck", "about: x"), "rules[1].about: unknown field"},
   };
   for (const auto& test : kCases) {
-    EXPECT_THAT(errorOf(test.text), HasSubstr(test.error));
+    EXPECT_THAT(packErrorOf(test.text), HasSubstr(test.error));
   }
 }
 
 TEST(Pack, AllMistakesAreToldAtOnce) {
   std::string text = changed("severity: fatal", "severity: bad");
   text.replace(text.find("^stuck"), 6, "stuck");
-  EXPECT_THAT(errorOf(text), testing::AllOf(HasSubstr("found \"bad\""), HasSubstr("expected ^ in front")));
+  EXPECT_THAT(packErrorOf(text),
+              testing::AllOf(HasSubstr("found \"bad\""), HasSubstr("expected ^ in front")));
 }
 
 TEST(CaptureTest, HoldsForWordsNumbersPatternsAndBits) {
