@@ -265,8 +265,9 @@ void NodeState::translate(TimePoint now) {
   }
   std::vector<api::Condition> ours;
   for (const Held& held : conditions_) {
-    if (held.speaks() && !held.translated) {
+    if (held.told && !held.translated) {
       ours.push_back(held.condition);
+      ours.back().status = held.speaks() ? held.condition.status : "Unknown";
     }
   }
   for (api::Condition& said : vocabulary_.translate(ours, findings())) {

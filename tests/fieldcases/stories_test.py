@@ -19,6 +19,7 @@ PLAYED_IN = {
     "B03": "src/agent/field_cases_test.cc",
     "B08": "src/agent/field_cases_test.cc",
     "B10": "tests/fieldcases/stories_test.py",
+    "B14": "src/agent/agent_restart_test.cc",
 }
 NODE = "gpu-1"
 XID = "NVRM: Xid (PCI:0000:5e:00): 79,"
