@@ -265,9 +265,8 @@ void NodeState::translate(TimePoint now) {
   }
   std::vector<api::Condition> ours;
   for (const Held& held : conditions_) {
-    if (held.told && !held.translated) {
+    if (held.told && !held.translated) {  // whose log was never read is blind, too
       ours.push_back(held.condition);
-      ours.back().status = held.speaks() ? held.condition.status : "Unknown";
     }
   }
   for (api::Condition& said : vocabulary_.translate(ours, findings())) {

@@ -40,7 +40,7 @@ def is_at_rest(relay):
     seen = []
 
     def check():
-        seen.append(len(writes(relay.requests)))
+        seen.append(len([request for request in writes(relay.requests) if LEASE not in request]))
         return len(seen) > 1 and seen[-1] == seen[-2]
     return check
 
