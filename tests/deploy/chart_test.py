@@ -173,7 +173,7 @@ STATE = {"/var/lib/mainstay": ("/var/lib/mainstay", "DirectoryOrCreate")}
 
 def test_the_agent_leaves_its_state_on_the_host_unless_told_otherwise():
     pod, agent = agent_of()
-    assert "--state-file=/var/lib/mainstay/agent-state.json" in agent["args"]
+    assert "--state-file=/var/lib/mainstay/$(NODE_NAME).json" in agent["args"]
     [mount] = [m for m in agent["volumeMounts"] if m["name"] == "state"]
     assert "readOnly" not in mount
     pod, agent = agent_of("--set", "agent.stateFolder=")

@@ -87,6 +87,7 @@ def mainstay(plane, room):
         "image": {"tag": "test", "pullPolicy": "Never"},
         "policies": {"watch": None},
         "agent": {
+            "stateFolder": str(plane.folder / "state"),
             "kernelLog": {"hostPath": str(room.logs), "hostPathType": "Directory", "path": f"{room.logs}/$(NODE_NAME)"},
             "rulePacks": {"use": []},
             "monitors": {"log": {"inline": {"neuron.json": json.dumps(rules())}}},

@@ -64,7 +64,7 @@ def helm(plane, node):
     values = plane.folder / "trial-values.json"
     values.write_text(json.dumps({
         "image": {"tag": "test", "pullPolicy": "Never"},
-        "agent": {"privileged": False,
+        "agent": {"privileged": False, "stateFolder": str(plane.folder / "state"),
                   "monitors": {"log": {"files": ["/usr/share/mainstay/rules/neuron/kernel-monitor.json"]}},
                   "kernelLog": {"hostPath": str(logs), "hostPathType": "Directory", "path": f"{logs}/$(NODE_NAME)"}},
         # A failing uninstall is to be seen soon.
