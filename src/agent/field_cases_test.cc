@@ -96,19 +96,6 @@ TEST_F(BlindAgentCase, B02AnAgentWithoutRightsIsNotReadyAndCallsNothingHealthy) 
   EXPECT_TRUE(api.condition("GPUFault").is_null());
 }
 
-// Also where the node can be written: nobody has looked yet.
-TEST_F(BlindAgentCase, WhatWasNeverReadIsNotCalledHealthyBeforeItIs) {
-  log.refuse(Error(Code::kPermissionDenied, "EPERM"));
-  start();
-  EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "True");
-  EXPECT_TRUE(api.condition("GPUFault").is_null());
-  EXPECT_THAT(told(), ::testing::Not(HasSubstr("GPUFault")));
-  log.refuse(std::nullopt);
-  driver.runUntil(driver.now() + 10min);
-  EXPECT_EQ(findString(api.condition("GPUFault"), "status"), "False");
-  EXPECT_EQ(findString(api.condition("MonitorDegraded"), "status"), "False");
-}
-
 // What the probe for NVIDIA GPUs asks does not answer for a while; the node says that its GPUs are at fault for that,
 // which another detector wrote that is no more.
 class EngineCase : public ::testing::Test {

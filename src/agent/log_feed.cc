@@ -28,16 +28,11 @@ void LogFeed::start(Signal& signal) {
   source_ = makeSource_(signal);
 }
 
-std::vector<ConditionSpec> LogFeed::readersConditions() const {
+std::vector<ConditionSpec> LogFeed::conditions() const {
   std::vector<ConditionSpec> all;
   for (const auto& reader : readers_) {
     std::ranges::copy(reader->conditions(), std::back_inserter(all));
   }
-  return all;
-}
-
-std::vector<ConditionSpec> LogFeed::conditions() const {
-  std::vector<ConditionSpec> all = readersConditions();
   all.push_back(monitorDegraded());
   return all;
 }
@@ -92,36 +87,16 @@ void LogFeed::take(const SourceNews& news, TimePoint now, NodeState& state) {
   } else if (const auto* unparsed = std::get_if<LinesUnparsed>(&news)) {
     takeUnparsed(*unparsed, now);
   } else if (const auto* blind = std::get_if<SourceBlind>(&news)) {
-    takeBlind(*blind, now, state);
+    if (status_.trouble != blind->why) {
+      logError("a source cannot be read, and is tried again",
+               {{"source", name_.source}, {"error", blind->why}});
+    }
+    status_.trouble = blind->why;
+    health_.onBlind(*blind, now, state);
   } else {
-    takeReading(state);
-  }
-}
-
-void LogFeed::takeBlind(const SourceBlind& blind, TimePoint now, NodeState& state) {
-  if (status_.trouble != blind.why) {
-    logError("a source cannot be read, and is tried again", {{"source", name_.source}, {"error", blind.why}});
-  }
-  status_.trouble = blind.why;
-  health_.onBlind(blind, now, state);
-  if (!read_ && !unread_) {
-    unread_ = true;
-    for (const ConditionSpec& spec : readersConditions()) {
-      state.onUnread(spec.type);
-    }
-  }
-}
-
-void LogFeed::takeReading(NodeState& state) {
-  logInfo("reading", {{"source", name_.source}});
-  status_.trouble.clear();
-  health_.onReading();
-  read_ = true;
-  if (unread_) {
-    unread_ = false;
-    for (const ConditionSpec& spec : readersConditions()) {
-      state.onRead(spec.type);
-    }
+    logInfo("reading", {{"source", name_.source}});
+    status_.trouble.clear();
+    health_.onReading();
   }
 }
 

@@ -44,10 +44,7 @@ class LogFeed final : public Monitor {
   std::vector<SourceStatus> sources() const override;
 
  private:
-  std::vector<ConditionSpec> readersConditions() const;
   void take(const SourceNews& news, TimePoint now, NodeState& state);
-  void takeBlind(const SourceBlind& blind, TimePoint now, NodeState& state);
-  void takeReading(NodeState& state);
   void takeRecord(const fault::Record& record, TimePoint now, NodeState& state);
   void endRecall();
   void takeUnparsed(const LinesUnparsed& lines, TimePoint now);
@@ -60,8 +57,6 @@ class LogFeed final : public Monitor {
   SourceHealth health_;
   SourceStatus status_;
   std::optional<LogMark> recalling_;  // until its end is reached
-  bool read_ = false;                 // once, at least
-  bool unread_ = false;               // as the state knows
   std::uint64_t unparsed_ = 0;        // lines, since the last warning
   TimePoint nextUnparsedWarning_{};
   std::unique_ptr<Source> source_;  // last: its thread raises our signal

@@ -194,7 +194,7 @@ void NodeState::restoreCondition(Held& held, const api::Condition& old,
   }
   if (holds && (!problemNow || held.condition.reason == old.reason)) {
     adopt(held, old, isOver);
-  } else if (!holds && held.speaks() && held.condition.status == "False" && !told) {
+  } else if (!holds && held.told && held.condition.status == "False" && !told) {
     set(held, "False", held.spec.reason, held.spec.message, now, held.spec.source);
   }
 }

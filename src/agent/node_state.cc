@@ -25,7 +25,6 @@ NodeState::NodeState(const std::vector<ConditionSpec>& conditions, std::vector<R
     }
     Held* held = find(spec.type);
     held->told = held->told || !spec.silentAtFirst;
-    ++held->speakers;
   }
   for (const std::string& type : vocabulary_.types()) {
     if (!find(type)) {
@@ -245,27 +244,13 @@ void NodeState::count(const std::string& reason, bool countsInMetrics) {
   }
 }
 
-void NodeState::onUnread(const std::string& type) {
-  if (Held* held = find(type)) {
-    ++held->unread;
-    ++revision_;
-  }
-}
-
-void NodeState::onRead(const std::string& type) {
-  if (Held* held = find(type)) {
-    --held->unread;
-    ++revision_;
-  }
-}
-
 void NodeState::translate(TimePoint now) {
   if (vocabulary_.empty()) {
     return;
   }
   std::vector<api::Condition> ours;
   for (const Held& held : conditions_) {
-    if (held.told && !held.translated) {  // whose log was never read is blind, too
+    if (held.told && !held.translated) {
       ours.push_back(held.condition);
     }
   }
@@ -291,7 +276,7 @@ Json NodeState::patch(TimePoint now) const {
   JsonArray conditions;
   std::vector<fault::Finding> findings;
   for (const Held& held : conditions_) {
-    if (!held.owner.empty() || !held.speaks()) {
+    if (!held.owner.empty() || !held.told) {
       continue;
     }
     JsonObject condition{{"type", held.condition.type},
@@ -339,7 +324,7 @@ void NodeState::onPublished(const Json& node) {
 std::vector<api::Condition> NodeState::conditions() const {
   std::vector<api::Condition> all;
   for (const Held& held : conditions_) {
-    if (held.speaks()) {
+    if (held.told) {
       all.push_back(held.condition);
     }
   }

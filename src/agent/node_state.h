@@ -71,10 +71,6 @@ class NodeState {
   void judge(const Verdict& verdict);
   // Something worth telling that is no problem of a condition.
   void tell(NodeEvent event) { addEvent(std::move(event)); }
-  // The log of a monitor that declares this type cannot be read, and never was; or now it is. While this holds for all who
-  // declare it, nothing is said of the type unless it is True: nobody has looked.
-  void onUnread(const std::string& type);
-  void onRead(const std::string& type);
   // Brings the conditions of the vocabulary up to what ours say; due when all who speak in a step have spoken. Without
   // an Event: that of our own condition has told it.
   void translate(TimePoint now);
@@ -136,10 +132,6 @@ class NodeState {
     bool told = true;                             // something may be published of it
     std::map<std::string, LastWord> checks = {};  // what each said last, by its finding's id
     bool translated = false;                      // it is the vocabulary's, and nobody else speaks of it
-    int speakers = 0;                             // how often it was declared
-    int unread = 0;                               // of them, those whose log was never read
-    // Something may be published of it: that it is no problem says only who has looked.
-    bool speaks() const { return told && (condition.status != "False" || unread == 0 || unread < speakers); }
   };
   struct Seen {
     fault::Finding finding;

@@ -98,6 +98,7 @@ PARTICULAR = [
     Known("A time without a year", "a line of December", "events", "last year", (1, 1), None),
     Known("A time without a year", "a line of December", "series", "Old", 1, 0),
     Known("A time without a year", "a line of December", "others", "^involvedObject$", WHATEVER, None),
+    Known(BLIND, "no file", "conditions|others", "Elsewhere$", None),
     Known(BLIND, "no file", "events", "FileUnreadable", None, (1, 1)),
     Known("A journal folder that exists", "no journal", "events", "JournalUnreadable.*empty-journal", None, (1, 1)),
     Known(RESTART, "restart", "conditions", "^Broken$", fine("Broken"), ("True", "Seen", "broken 1")),
