@@ -143,7 +143,8 @@ class ControlPlane:
 
     def audit(self):
         """Every answered request so far."""
-        return [json.loads(line) for line in self.audit_log.read_text().splitlines() if line.endswith("}")]
+        events = (json.loads(line) for line in self.audit_log.read_text().splitlines() if line.endswith("}"))
+        return [event for event in events if "username" in event["user"]]  # else it ended before its user was known
 
     def _make_keys(self):
         """A CA, the API server's certificate, the key that signs service-account tokens, and a client certificate with which
