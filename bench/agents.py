@@ -43,14 +43,18 @@ def config(who):
 
 
 def node_versions(plane):
-    """Each version of each node, with the time at which a watcher sees it; endless, though the server ends a watch after half an
-    hour.
+    """Each version of each node, with the time at which a watcher sees it, for as long as there is a server, which ends a watch
+    after half an hour.
     """
     context, seen = ssl.create_default_context(cafile=plane.ca), ""
     while True:
         request = urllib.request.Request(f"{SERVER}/api/v1/nodes?watch=true{seen}",
                                          headers={"Authorization": f"Bearer {plane.token('admin')}"})
-        for line in urllib.request.urlopen(request, context=context):
+        try:
+            watch = urllib.request.urlopen(request, context=context)
+        except OSError:
+            return
+        for line in watch:
             at, event = time.time(), json.loads(line)
             assert event["type"] != "ERROR", event
             seen = f"&resourceVersion={event['object']['metadata']['resourceVersion']}"
